@@ -73,16 +73,21 @@ async function openIsolate(): Promise<Handler> {
   const services = await openServices(readSettings(), {
     isolates: countIsolates(),
   });
-  services.log.info("listening", {
-    host: services.config.host,
-    port: services.config.port,
-  });
+  const { host, port } = services.config;
+  services.logStart({ host, port, url: urlOf(host, port) });
   runUntilStopped(services, async () => {
     await services.close();
     // Deno ends the process when the first isolate exits.
     await services.clock.sleep(OTHERS_CLOSE_WITHIN_MS);
   });
   return createHandler(app, services);
+}
+
+/** Returns the address of the service for a browser on this machine. */
+function urlOf(host: string, port: number): string {
+  const isAny = host === "0.0.0.0" || host === "::";
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `http://${isAny ? "localhost" : name}:${port}/`;
 }
 
 /**
@@ -99,10 +104,13 @@ async function serve([mode, ...args]: readonly string[]): Promise<void> {
   let { port } = config;
   const onListen = (at: Deno.NetAddr) => {
     port = at.port;
-    services.log.info("listening", { host: at.hostname, port });
+    const url = urlOf(at.hostname, port);
+    services.logStart({ host: at.hostname, port, url });
+    // People start the service in a terminal, where the log hides the address.
+    if (Deno.stderr.isTerminal()) console.error(`Open ${url}`);
     if (names === null) return;
     services.log.info("preview", {
-      url: `http://${at.hostname}:${port}/`,
+      url,
       repositories: names.length,
       names: names.slice(0, MAX_NAMED).join(", "),
     });
@@ -181,6 +189,8 @@ function runUntilStopped(
     if (isStopping) return;
     isStopping = true;
     clearInterval(refreshing);
+    services.stop();
+    await services.clock.sleep(services.config.shutdownDelayMs);
     await stopService();
     Deno.exit(0);
   };

@@ -124,6 +124,7 @@ function row(
 const TOGETHER: Work = (site) =>
   Promise.all(Array.from({ length: 200 }, () => list()(site)));
 const CONTENTS = { includeContent: true, limit: 50 };
+const HISTORY = { includeHistory: true, limit: 50 };
 const CHANGE = { [FIRST]: "changed\n" };
 const ONE_OF_50 = "the contents of 50, after a commit to one";
 const TEN = "the same hour on ten branches, with one commit to each";
@@ -168,6 +169,13 @@ export const COST_SCENARIOS = [
     earlier(CONTENTS),
   ),
   row(["none", "named"], ONE_OF_50, list(CONTENTS), earlier(CONTENTS, CHANGE)),
+  row(["named"], "a list with the history of 50, cold", list(HISTORY)),
+  row(
+    ["named"],
+    "the history of 50, after a commit to one",
+    list(HISTORY),
+    earlier(HISTORY, CHANGE),
+  ),
   row(["named"], "200 identical requests at once, cold", TOGETHER),
   row(
     ["none", "named", "public"],

@@ -179,7 +179,9 @@ const PIECES = [
   ...["../../user", "http://127.0.0.1/", "%0d%0aX-Evil:%201", "%".repeat(20)],
   ...["a".repeat(300), "/".repeat(50), "A".repeat(8_000), "%41".repeat(5_000)],
 ];
-const ENDPOINTS = words("/api/list-collection-items /api/get-item-content");
+const ENDPOINTS = words(
+  "/api/list-collection-items /api/get-item-content /api/list-collection-changes",
+);
 const PLACES = words(
   "/ /api/health /api/health?ready /api/openapi.json /reference /client.js /client.ts /metrics /nowhere /api /api/ " +
     "//api/health /api/webhooks/github /problems/ /problems/source-failed /problems/__proto__ /assets/ " +

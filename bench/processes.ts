@@ -205,7 +205,7 @@ export async function startService(
   const { tasks } = JSON.parse(
     await Deno.readTextFile(join(root, "deno.json")),
   );
-  const service = startProcess(["sh", "-c", `exec ${tasks.start}`], {
+  const service = startProcess(["sh", "-c", `exec env ${tasks.start}`], {
     ...options,
     env: {
       ...Object.fromEntries(SETTING_NAMES.map((name) => [name, ""])),

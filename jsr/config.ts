@@ -47,8 +47,9 @@ async function choose(): Promise<Way> {
   await writeJson(`deno.${way}.json`, { ...service, lock: `deno.${way}.lock` });
   console.error(
     way === "online"
-      ? "JSR answers: using the published packages"
-      : "JSR does not answer: using the stand-ins in jsr/; delete deno.offline.json to ask again",
+      ? "JSR answers: using the published packages, which the first start installs"
+      : "JSR does not answer: using the stand-ins in jsr/; delete deno.offline.json to ask again. The first start " +
+        "installs packages from npm",
   );
   return way;
 }

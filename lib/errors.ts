@@ -12,7 +12,7 @@ export const ERRORS = {
   "invalid-parameters": row(
     400,
     "Parameters are missing or not usable",
-    '{subject} not usable: {names}. See "errors".',
+    "{subject} not usable: {names}.",
     "A parameter is missing, given twice, malformed or outside its limits. The service read nothing of the repository.",
     "Read `errors`: it names every bad parameter at once, each with what it must be.",
     "Encode values for a URL: a plus is `%2B`, a slash may stay as it is.",
@@ -52,7 +52,7 @@ export const ERRORS = {
     404,
     "Collection not found",
     "{state}",
-    "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`.",
+    "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`. Or it is a data file without a list that can be read.",
     "See `suggestions`: each works as `collection`.",
     "Give the whole path from the root, such as `src/content/posts`, or `/` for all of the repository.",
     "A single file is read with `get-item-content`.",
@@ -63,14 +63,15 @@ export const ERRORS = {
     "{state}",
     "There is no file at that path on that branch: nothing, a folder, a link, a submodule, or a Git LFS pointer whose object is missing.",
     "Check the path from the repository's root, upper and lower case too.",
+    "See `suggestions`: similar paths or slugs.",
     "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
   ),
   "route-not-found": row(
     404,
     "Nothing at this address",
-    "There is nothing at this address. The two operations are /api/list-collection-items and /api/get-item-content.",
+    "There is nothing at this address. The operations are those of /api/openapi.json.",
     "The service has nothing at this address.",
-    "The operations are `/api/list-collection-items` and `/api/get-item-content`.",
+    "The operations are `/api/list-collections`, `/api/list-collection-items`, `/api/get-item-content`, `/api/list-collection-changes` and `/api/collection-types.ts`.",
   ),
   "method-not-allowed": row(
     405,
@@ -92,6 +93,14 @@ export const ERRORS = {
     '{count} files of the collection have the slug "{slug}". Read one of them with path; "paths" names {named}.',
     "Several files of the collection have that slug, and none is the only Markdown file.",
     "See `paths`: read one of them with `path`.",
+  ),
+  "since-unknown": row(
+    410,
+    "Earlier commit is not there",
+    'The commit "{since}" cannot be had here, or no more. List the collection again and continue from the commit of that list.',
+    "The repository has no such commit, or none that this deployment may show. A deployment of chosen repositories shows the commits that it has seen on their branches, and a local folder its last two states.",
+    "List the collection again.",
+    "Continue with `repository.commit` of that list as `since`.",
   ),
   "body-too-large": row(
     413,
@@ -123,6 +132,14 @@ export const ERRORS = {
     "Use fewer filters, with fewer stars, or fewer `facets`.",
     "Ask for one of the collection's sub-folders.",
   ),
+  "history-unavailable": row(
+    422,
+    "History is not available",
+    "The history of files is read from GitHub with a token. Leave out includeHistory and lastChanged, or ask the operator to set GITHUB_TOKEN.",
+    "`includeHistory` or `fields=lastChanged` was sent, but this deployment has no token for GitHub, or the repository is a local folder.",
+    "Leave out `includeHistory`, and `lastChanged` in `fields`.",
+    "The operator can set a `GITHUB_TOKEN`.",
+  ),
   "too-many-requests": row(
     429,
     "Too many requests",
@@ -149,16 +166,16 @@ export const ERRORS = {
   "source-failed": row(
     502,
     "Source failed",
-    "The source of this repository answered with an error. Try again in a minute.",
-    "The host of the repository answered with an error, or with something that is no answer.",
+    "{source} did not give what was requested. Try again in a minute.",
+    "GitHub, or another host of the repository, answered with an error, or with something that is no answer.",
     "Try again in a minute.",
     "See whether the host reports trouble.",
   ),
   "source-rate-limited": row(
     503,
-    "Source quota is spent",
-    "The source's quota is spent. Try again in {retryAfterSeconds} seconds.",
-    "The quota that the repository's host grants to this service is spent.",
+    "GitHub's quota is spent",
+    "GitHub's quota is spent. Try again in {retryAfterSeconds} seconds.",
+    "The quota that GitHub grants to this service is spent.",
     "Wait as long as `Retry-After` says.",
     "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota from 60 to 5,000 requests an hour.",
   ),
@@ -178,9 +195,9 @@ export const ERRORS = {
   ),
   "source-timeout": row(
     504,
-    "Source did not answer in time",
-    "The source of this repository did not answer in time. Try again in a minute.",
-    "The host of the repository did not answer in time.",
+    "GitHub did not answer in time",
+    "GitHub did not answer in time. Try again in a minute.",
+    "GitHub did not answer in time.",
     "Try again in a minute.",
     "The operator can raise `SOURCE_TIMEOUT_MS`.",
   ),
@@ -213,7 +230,7 @@ export interface ParameterError {
 /** Additional fields of the problem response. */
 interface ErrorFacts {
   readonly errors?: readonly ParameterError[];
-  readonly suggestions?: readonly string[];
+  readonly suggestions?: readonly string[] | undefined;
   readonly size?: number;
   readonly maxBytes?: number;
   readonly htmlUrl?: string;
@@ -351,9 +368,13 @@ export function collectionNotFound(
 /**
  * Returns an error for a path that is not a file. `what` names what is there
  * instead, such as `folder` or `submodule`. Undefined means nothing. `outside`
- * means outside the collection.
+ * means outside the collection. `suggestions` are similar paths.
  */
-export function itemNotFound(path: string, what?: string) {
+export function itemNotFound(
+  path: string,
+  what?: string,
+  suggestions?: readonly string[],
+) {
   const texts: Readonly<Record<string, string>> = {
     nothing:
       `There is no file "${path}" on this branch. Paths are case-sensitive and start at the repository's root.`,
@@ -365,7 +386,7 @@ export function itemNotFound(path: string, what?: string) {
   };
   const state = texts[what ?? "nothing"] ??
     `"${path}" is a ${what}; only files are served.`;
-  return problem("item-not-found", { state });
+  return problem("item-not-found", { state, suggestions });
 }
 
 /**
@@ -383,8 +404,8 @@ export const pageTooLarge = (path: string, maxBytes: number) =>
  */
 export const sourceFailed = (
   message: string,
-  options: { cause?: unknown } = {},
-) => problem("source-failed", {}, { message, ...options });
+  { source = "GitHub", ...options }: { source?: string; cause?: unknown } = {},
+) => problem("source-failed", { source }, { message, ...options });
 
 /** Returns an error for a source that timed out. `message` is for the log. */
 export const sourceTimeout = (message: string) =>
@@ -413,7 +434,9 @@ export function invalidParameters(given: readonly ParameterError[]) {
       parameter: shorten(parameter),
       message,
     }));
-  const names = [...new Set(errors.map((error) => error.parameter))];
+  const names = errors.map(({ parameter, message }) =>
+    `${parameter} ${message}`
+  );
   if (given.length > MAX_NAMED) {
     names.push(`and ${given.length - MAX_NAMED} more`);
   }
@@ -422,7 +445,7 @@ export function invalidParameters(given: readonly ParameterError[]) {
     : "These parameters are";
   return problem("invalid-parameters", {
     subject,
-    names: names.join(", "),
+    names: names.join("; "),
     errors,
   });
 }

@@ -10,6 +10,8 @@ import { LOCAL_OWNER } from "./source/local/local_source.ts";
 import { isAllowed } from "./source/source.ts";
 
 const DEFAULT_LOCAL_DIR = "./examples";
+/** The other examples are programs. They are served but not offered. */
+const DEFAULT_REPOSITORY = "blog";
 
 /**
  * Returns the folder of local repositories or null.
@@ -50,13 +52,15 @@ export async function localRepositoryNames(
   });
   const isServed = (repo: string) =>
     isRepositoryName(repo) &&
+    (localReposDir !== undefined || repo === DEFAULT_REPOSITORY) &&
     isAllowed(allowedRepos, { owner: LOCAL_OWNER, repo });
   return entries.filter((entry) => entry.isDirectory && isServed(entry.name))
     .map(({ name }) => name).sort();
 }
 
 /**
- * Returns the settings that serve a folder of repositories or one Git checkout.
+ * Returns the settings that serve a folder of repositories or one repository. A
+ * Git checkout is one. So is a folder with files unless it contains checkouts.
  * Nothing else is served and only this machine can connect.
  * @throws {SettingsError} if `args` are not one folder or if the name of a
  * checkout cannot name a repository.
@@ -78,11 +82,14 @@ export async function previewSettings(
     MISSES_PER_MINUTE: "0",
   };
   const path = resolve(dir);
-  const isCheckout = await Deno.lstat(join(path, ".git")).then(
-    () => true,
-    () => false,
+  const isCheckout = (...names: string[]) =>
+    Deno.lstat(join(path, ...names, ".git")).then(() => true, () => false);
+  const entries = await Array.fromAsync(Deno.readDir(path)).catch(() => []);
+  const inside = await Promise.all(entries.map(({ name }) => isCheckout(name)));
+  const hasFiles = entries.some(({ isFile, name }) =>
+    isFile && !/^\./.test(name)
   );
-  if (!isCheckout) {
+  if (!await isCheckout() && (!hasFiles || inside.includes(true))) {
     return { ...settings, LOCAL_REPOS_DIR: path, ALLOWED_REPOS: "local/*" };
   }
   // Resolves links because a link is not a repository.

@@ -9,6 +9,9 @@ import { type Clock, systemClock } from "./work/clock.ts";
 /** Ordered from the most to the least verbose. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
+/** How the lines of requests name the client. */
+export const LOG_CLIENTS = ["none", "hash", "address"] as const;
+
 /** The least severe level that is logged. */
 export type LogLevel = typeof LOG_LEVELS[number];
 

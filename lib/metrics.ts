@@ -9,20 +9,16 @@ const COUNTERS = {
   cache_hits_total: "What a tier of the cache had.",
   upstream_requests_total: "Requests to the source.",
   stale_answers_total: "Older answers given while the source failed.",
+  problems_total: "Problem responses by code, refusals by limits among them.",
 };
-/**
- * Values that each scrape reads. Each has the name of its label and a
- * description.
- */
+/** Values that each scrape reads, with a description. */
 const GAUGES = {
-  quota_left: [
-    "quota",
-    "Requests left at the source, where it has stated them.",
-  ],
-  memory_bytes: [
-    "part",
+  build_info: "Always 1, with the version and the kind of packages.",
+  quota_left: "Requests left at the source, where it has stated them.",
+  memory_bytes:
     "Bytes in memory, by part of the service and of the whole process.",
-  ],
+  store_up: "Whether the last call of the key-value store succeeded.",
+  content_queue: "Tasks that wait for the content thread.",
 } as const;
 const LATENCY = "request_duration_seconds";
 /** Upper bounds of the latency buckets, in ms. */
@@ -52,7 +48,10 @@ export class Metrics {
     { readonly buckets: number[]; sumMs: number }
   >();
 
-  /** `gauges` returns values by name and label. Null values are omitted. */
+  /**
+   * `gauges` returns values by name and labels, which are empty or have braces.
+   * Null values are omitted.
+   */
   constructor(
     private readonly gauges: () => Record<
       keyof typeof GAUGES,
@@ -94,6 +93,11 @@ export class Metrics {
     this.count(`upstream_requests_total{kind="${kind}",result="${result}"}`);
   }
 
+  /** Counts a problem response. */
+  countProblem(code: string): void {
+    this.count(`problems_total{code="${code}"}`);
+  }
+
   /** Counts an older response that was sent because the source failed. */
   countStale(): void {
     this.count("stale_answers_total");
@@ -129,14 +133,11 @@ export class Metrics {
       add(`${LATENCY}_count{route="${route}"}`, count);
     }
     const gauges = this.gauges();
-    for (const [name, [label, help]] of Object.entries(GAUGES)) {
+    for (const [name, help] of Object.entries(GAUGES)) {
       addFamily(name, "gauge", help);
-      for (
-        const [key, value] of Object.entries(
-          gauges[name as keyof typeof GAUGES],
-        )
-      ) {
-        if (value !== null) add(`${name}{${label}="${key}"}`, value);
+      const values = gauges[name as keyof typeof GAUGES];
+      for (const [labels, value] of Object.entries(values)) {
+        if (value !== null) add(name + labels, value);
       }
     }
     return lines.join("\n") + "\n";

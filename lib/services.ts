@@ -6,6 +6,8 @@ import { KvTier } from "./cache/kv_tier.ts";
 import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./work/clock.ts";
+import { CachePurge } from "./http/cache_purge.ts";
+import { ALL_TAG, refTag, repositoryTag } from "./http/cache_tags.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
@@ -45,13 +47,26 @@ const REF_FRESH_MS = 60_000;
  * and released after its last byte is sent.
  */
 const RESPONSE_MEMORY = {
-  capacity: 96 << 20,
-  maxPerClient: 48 << 20,
+  capacity: 64 << 20,
+  maxPerClient: 32 << 20,
   maxWaiting: 256,
   maxWaitMs: 10_000,
 };
+/**
+ * A ref that only a cache in front requests is checked this often. With a
+ * webhook the checks find only what it missed.
+ */
+const HELD_CHECK_MS = { webhook: 3_600_000, none: 300_000 };
+/** Checks of such refs leave this much of the quota without a token. */
+const HELD_QUOTA_LEFT = 20;
 /** Readiness probes read the store at most this often. */
 const PROBE_EVERY_MS = 1_000;
+/** Maximum number of repositories in the log line of a start. */
+const MAX_NAMED = 20;
+/** Deno resolves a linked package to a file. */
+const PACKAGES = import.meta.resolve("fresh").startsWith("file:")
+  ? "stand-ins"
+  : "published";
 /** Shares of CACHE_MEMORY_MB. */
 const OBJECTS_SHARE = 0.7;
 const RESPONSES_SHARE = 0.3;
@@ -72,6 +87,13 @@ export async function openServices(
   } = {},
 ) {
   const { clock = systemClock, kv, isolates = () => 1 } = parts;
+  const startedAtMs = clock.monotonicMs();
+  if (config.requirePublished && PACKAGES !== "published") {
+    throw new SettingsError(
+      'Cannot start with "REQUIRE_PUBLISHED": the stand-ins in jsr/ would run, ' +
+        "delete deno.offline.json and start where jsr.io can be reached",
+    );
+  }
   const log = parts.log ??
     new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const threads = new ContentThreads(
@@ -80,13 +102,21 @@ export async function openServices(
   );
   const { compute = threads } = parts;
   const metrics = new Metrics(() => ({
-    quota_left: quotaLeft(),
-    memory_bytes: {
-      objects: objects.bytes,
-      responses: responses.bytes,
-      "large-responses": responseMemory.used,
-      process: Deno.memoryUsage().rss,
+    build_info: {
+      [`{version="${project.version}",packages="${PACKAGES}"}`]: 1,
     },
+    quota_left: {
+      '{quota="core"}': tokens.remaining("core"),
+      '{quota="graphql"}': tokens.remaining("graphql"),
+    },
+    memory_bytes: {
+      '{part="objects"}': objects.bytes,
+      '{part="responses"}': responses.bytes,
+      '{part="large-responses"}': responseMemory.used,
+      '{part="process"}': Deno.memoryUsage().rss,
+    },
+    store_up: { "": tier === null ? null : Number(tier.isUp) },
+    content_queue: { "": threads.waiting },
   }));
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null
@@ -107,6 +137,13 @@ export async function openServices(
 
   const supply = await openTokens(config, { clock, log });
   const tokens = new TokenPool(supply, { clock, log, isolates });
+  const hasWebhook = config.webhookSecrets.length > 0;
+  const { cachePurge: caches, cachePurgeTokens, sharedMaxAge } = config;
+  const purge = caches.length === 0
+    ? null
+    : new CachePurge({ caches, tokens: cachePurgeTokens, clock, log });
+  // Nobody watches what caches hold since an earlier run.
+  purge?.purge(ALL_TAG);
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
@@ -129,23 +166,39 @@ export async function openServices(
         } else lastSuccess = now;
       },
     }),
-    { objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
+    {
+      ...{ objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
+      commitIds: config.allowedRepos === null,
+      edge: purge && {
+        checkEveryMs: HELD_CHECK_MS[hasWebhook ? "webhook" : "none"],
+        mayCheck: ({ owner }) =>
+          tokens.isReady("core", owner) ||
+          (tokens.remaining("core") ?? Infinity) > HELD_QUOTA_LEFT,
+        onMove: (name, branch) =>
+          purge.purge(
+            branch === null ? repositoryTag(name) : refTag({ ...name, branch }),
+          ),
+      },
+    },
   );
-  const hasWebhook = config.webhookSecrets.length > 0;
   const feed = tier === null || !hasWebhook ? null : new ChangeFeed({
     tier,
     clock,
     scope,
     isRemote: isRemoteKv(config.kvPath),
-    onChange: (name) => void github.refs.recheck(name),
+    onChange(change) {
+      const [name = "", branch = null] = change.split(" ");
+      void github.refs.recheck(name, branch);
+    },
   });
   await feed?.start();
   const webhook = !hasWebhook ? null : new Webhook({
     secrets: config.webhookSecrets,
     clock,
-    onChange(name) {
-      void github.refs.recheck(repositoryKey(name));
-      feed?.publish(repositoryKey(name));
+    onChange({ branch, ...name }) {
+      const key = repositoryKey(name);
+      feed?.publish(branch === null ? key : `${key} ${branch}`);
+      void github.refs.recheck(key, branch);
     },
   });
 
@@ -160,6 +213,7 @@ export async function openServices(
     graphql: tokens.remaining("graphql"),
   });
 
+  let isStopping = false;
   let probe = { atMs: -Infinity, answer: Promise.resolve<unknown>(null) };
 
   return {
@@ -173,6 +227,21 @@ export async function openServices(
     responses,
     responseMemory,
     webhook,
+    /** `published` or, where JSR did not answer, `stand-ins`. */
+    packages: PACKAGES,
+    /** Logs what the service runs with once it listens. */
+    logStart: (at: { host: string; port: number; url: string }) =>
+      log.info("listening", {
+        ...at,
+        version: project.version,
+        packages: PACKAGES,
+        tokens: tokensOf(config),
+        store: tier === null ? "none" : storeOf(config),
+        allowed: config.allowedRepos === null
+          ? "all"
+          : [...config.allowedRepos].slice(0, MAX_NAMED).join(", "),
+      }),
+    edge: { sharedMaxAge, isPurged: purge !== null },
     /**
      * Returns the source for an owner's repositories. Owners are
      * case-insensitive.
@@ -193,6 +262,11 @@ export async function openServices(
     underWay: new UnderWay(),
     /** The tokens that end soon. */
     expiringTokens: () => tokens.expiring(),
+    /** Makes the service not ready from now on. It still responds. */
+    stop: () => void (isStopping = true),
+    get isStopping() {
+      return isStopping;
+    },
     /** Whether the service can do its work, without a request to the source. Never throws. */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
@@ -220,10 +294,27 @@ export async function openServices(
       threads.close();
       await feed?.close();
       await github.refs.close();
+      purge?.close();
       await tier?.close();
+      log.info("stopped", {
+        seconds: Math.round((clock.monotonicMs() - startedAtMs) / 1000),
+      });
       await log.close();
     },
   };
+}
+
+/** Returns the number of tokens or where they come from. */
+function tokensOf({ tokenFile, appId, tokens }: Config): number | string {
+  if (tokenFile !== null) return "file";
+  return appId === null ? tokens.length : "app";
+}
+
+/** Returns the kind of store because its address may contain a secret. */
+function storeOf({ kvPath }: Config): string {
+  if (kvPath === null) return "default";
+  if (isRemoteKv(kvPath)) return "remote";
+  return kvPath === ":memory:" ? "memory" : "file";
 }
 
 /** @throws {SettingsError} where a file of tokens cannot be read, or the key of an App cannot be used. */

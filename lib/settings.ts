@@ -3,13 +3,19 @@
 // table and .env.example and with the permissions of the tasks.
 
 import { z } from "zod";
-import { LOG_LEVELS } from "./log.ts";
+import { LOG_CLIENTS, LOG_LEVELS } from "./log.ts";
 import type { AllowedRepos } from "./source/source.ts";
 
 const MIB = 1 << 20;
 /** Visible ASCII because a token is sent in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 const SECRET = /^\P{Cc}+$/u;
+const ORIGINS = "origins such as https://example.org";
+/** A cache in front with its address, its service or its zone. */
+const CACHE =
+  /^((varnish|url):https?:\/\/[^\s@?#]+|(fastly|cloudflare):\w{1,64})$/;
+const CACHES =
+  "varnish:<address>, fastly:<service>, cloudflare:<zone> or url:<address>";
 const REPOSITORY = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i;
 
 const optionalText = z.string().nullable().default(null);
@@ -37,6 +43,21 @@ const SETTINGS = {
     "GITHUB_WEBHOOK_SECRET",
     list(SECRET, "secrets without control characters", 1).default([]),
   ],
+  cachePurge: [
+    "CACHE_PURGE",
+    list(CACHE, CACHES, 1).refine(
+      (caches) =>
+        caches.every((cache) =>
+          URL.canParse(cache.replace(/^(varnish|url):/, ""))
+        ),
+      `must be ${CACHES}, separated by commas`,
+    ).default([]),
+  ],
+  cachePurgeTokens: [
+    "CACHE_PURGE_TOKEN",
+    list(TOKEN, "tokens without spaces").default([]),
+  ],
+  sharedMaxAge: ["SHARED_MAX_AGE", whole(0, 60).nullable().default(null)],
   allowedRepos: [
     "ALLOWED_REPOS",
     list(REPOSITORY, "owner/repo or owner/*", 1)
@@ -61,7 +82,21 @@ const SETTINGS = {
   cacheMemoryBytes: ["CACHE_MEMORY_MB", megabytes(1, 65_536, 64)],
   maxItemBytes: ["MAX_ITEM_MB", megabytes(1, 100, 10)],
   sourceTimeoutMs: ["SOURCE_TIMEOUT_MS", whole(1, 600_000).default(10_000)],
+  shutdownDelayMs: ["SHUTDOWN_DELAY_MS", whole(0, 600_000).default(0)],
   missesPerMinute: ["MISSES_PER_MINUTE", whole(0, 1_000_000).default(120)],
+  corsOrigins: [
+    "CORS_ORIGINS",
+    list(/^[^*\s]+$/, ORIGINS, 1)
+      .pipe(z.array(
+        z.string().refine(
+          (text) => isHttpUrl(text) && new URL(text).origin === text,
+          `must be ${ORIGINS}, separated by commas`,
+        ),
+      ))
+      .transform((origins): ReadonlySet<string> => new Set(origins))
+      .nullable().default(null),
+  ],
+  requirePublished: ["REQUIRE_PUBLISHED", flag()],
   metrics: ["METRICS", flag()],
   trustProxy: ["TRUST_PROXY", flag()],
   logLevel: [
@@ -69,6 +104,11 @@ const SETTINGS = {
     z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default(
       "info",
     ),
+  ],
+  logClients: [
+    "LOG_CLIENTS",
+    z.enum(LOG_CLIENTS, `must be one of ${LOG_CLIENTS.join(", ")}`)
+      .default("none"),
   ],
 } as const;
 
@@ -141,6 +181,15 @@ export function parseSettings(
     .fromEntries(
       entries,
     ) as { [Key in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[Key][1]> };
+  const named = given.cachePurge.filter((cache) =>
+    !cache.startsWith("varnish:")
+  );
+  if (named.length !== given.cachePurgeTokens.length) {
+    throw fault(
+      "CACHE_PURGE_TOKEN",
+      "must have one token for each cache in CACHE_PURGE but Varnish",
+    );
+  }
   const apiUrl = own ?? "https://api.github.com";
   const publicOrNone = (url: string) => own === undefined ? url : null;
   const web = webUrl ?? publicOrNone("https://github.com");

@@ -1,6 +1,7 @@
 import { define } from "../lib/http/state.ts";
 import { escapeHtml, pageResponse } from "../lib/http/static_files.ts";
 import { localRepositoryNames } from "../lib/local_repositories.ts";
+import { LOCAL_OWNER } from "../lib/source/local/local_source.ts";
 
 const MAX_NAMES = 20;
 
@@ -15,6 +16,11 @@ export const handler = define.handlers({
     return pageResponse(context, "index.html", {
       local: escapeHtml(names.slice(0, MAX_NAMES).join(" ")),
       open: String(config.allowedRepos === null),
+      allowed: escapeHtml(
+        [...config.allowedRepos ?? []]
+          .filter((name) => !name.startsWith(`${LOCAL_OWNER}/`))
+          .slice(0, MAX_NAMES).join(" "),
+      ),
     });
   },
 });

@@ -47,13 +47,12 @@ Deno.test("the documents' requests are answered as they say, their metrics are c
   for (const [, url, answer] of requests) {
     assert(url!.startsWith(`${ORIGIN}/`), url);
     const response = await fetch(url!.replace(ORIGIN, service.url));
-    const actual = JSON.parse(
-      (await response.text()).replaceAll(service.url, ORIGIN),
-    );
+    const text = (await response.text()).replaceAll(service.url, ORIGIN);
     if (answer === undefined) {
       assertEquals(response.status, 200, url);
       continue;
     }
+    const actual = JSON.parse(text);
     const expected = JSON.parse(answer);
     if ("requestId" in expected) actual.requestId = expected.requestId;
     assertEquals(actual, expected);
@@ -68,6 +67,15 @@ Deno.test("the documents' requests are answered as they say, their metrics are c
   }
 });
 
+/** Replaces texts, given in pairs, each of which has to be there. */
+function vary(program: string, replaced: readonly string[]): string {
+  for (let at = 0; at < replaced.length; at += 2) {
+    assert(program.includes(replaced[at]!), `no ${replaced[at]}`);
+    program = program.replaceAll(replaced[at]!, replaced[at + 1]!);
+  }
+  return program;
+}
+
 /** Makes a function of parameters and a program, as `Function` does. */
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
 
@@ -81,30 +89,53 @@ Deno.test("the README's fetch call, its client in Node and the example blog's li
   await AsyncFunction("console", call!.replace(ORIGIN, service.url))({ log });
   assertEquals([lines.join(""), lines.length], [output, 10]);
 
-  const [, posts] = readme.match(
-    /```js\n(import [^`]*?CollectionsClient.*?)```/s,
-  )!;
-  const saved = [
-    ...readme.match(/^curl -O .*$/m)![0].matchAll(/-O http:\/\/[^/]+\/(\S+)/g),
+  // A reader shows all, leaves filters out, or names another folder.
+  const variants = [
+    ["limit=10", "limit=50"],
+    ["&filter[name]=*.md", "", "limit=10", "limit=50"],
+    ["collection=posts", "collection=docs", "&sort=-frontMatter.date", ""],
+    ["collection=posts", "collection=/"],
   ];
-  assertEquals(saved.map(([, name]) => name), ["client.js"]);
-  const folder = await Deno.makeTempDir();
-  const response = await fetch(`${service.url}/client.js`);
-  await Deno.writeTextFile(join(folder, "client.js"), await response.text());
+  for (const variant of variants) {
+    lines.length = 0;
+    const varied = vary(call!, [ORIGIN, service.url, ...variant]);
+    await AsyncFunction("console", varied)({ log });
+    assert(lines.length > 2, variant.join());
+    assert(!lines.join("").includes("undefined"), lines.join(""));
+  }
+
+  const cwd = await Deno.makeTempDir();
+  const [, install] = readme.match(/^npm install (\S+)$/m)!;
   await Deno.writeTextFile(
-    join(folder, "package.json"),
+    join(cwd, "package.json"),
     '{ "type": "module" }',
   );
-  // Only the port differs from what is printed.
-  await Deno.writeTextFile(
-    join(folder, "posts.js"),
-    posts!.replace(ORIGIN, service.url),
-  );
-  const { out } = await run("node", ["posts.js"], { cwd: folder });
-  const printed = out.trimEnd().split("\n");
-  assertEquals(printed.length, 12);
-  assert(printed.includes("Apple days 602"), printed.join());
-  await Deno.remove(folder, { recursive: true });
+  const address = install!.replace(ORIGIN, service.url);
+  await run("npm", ["install", "--no-audit", address], { cwd });
+  const client = await read("packages/client/README.md");
+  const programs: [program: string, ...variant: string[]][] = [
+    [readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)![1]!],
+    [client.match(/```ts\n(import .*?)```/s)![1]!],
+  ];
+  const [, script] = readme.match(/<script type="module">\n(.*?)<\/script>/s)!;
+  const list = "const list = { append: console.log };";
+  programs.push([`${list}\n${script}`]);
+  for (const [program] of [...programs]) {
+    programs.push([program, 'filter: { name: "*.md" }', "filter: {}"]);
+  }
+  const outputs: string[] = [];
+  for (const [program, ...variant] of programs) {
+    const varied = vary(program, [ORIGIN, service.url, ...variant]);
+    await Deno.writeTextFile(join(cwd, "main.ts"), varied);
+    const flags = ["--check", "--no-lock", "--allow-all"];
+    const { out } = await run("deno", ["run", ...flags, "main.ts"], { cwd });
+    assert(!out.includes("undefined"), out);
+    outputs.push(out);
+  }
+  await Deno.remove(cwd, { recursive: true });
+  assertEquals(outputs[0]!.match(/^Apple days \d+$/gm)!.length, 1);
+  const pictures = outputs.map((out) => /crumb/.test(out));
+  assertEquals(pictures, [false, false, false, true, true, true]);
 
   const post = await read(
     "examples/blog/posts/2026/our-shop-window-reads-this-blog.md",

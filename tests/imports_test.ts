@@ -13,11 +13,12 @@ const LEAVES = ["lib/errors.ts", "lib/log.ts", "lib/work/"];
 
 /** What a folder may import beside itself and the leaves: routes -> http -> collections -> source, content -> cache. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  // The grammar of fields, filters and sort is that of what selects, filters and sorts.
+  // The grammar of fields, filters, search and sort is that of what selects, filters, searches and sorts.
   "lib/api/": [
     "packages/client/client.ts",
     "lib/content/fields.ts",
     "lib/content/filter.ts",
+    "lib/content/search_terms.ts",
     "lib/content/sort.ts",
   ],
   "lib/cache/": ["lib/work/"],

@@ -17,6 +17,10 @@ import { openServices, type Services } from "../lib/services.ts";
 import { parseSettings } from "../lib/settings.ts";
 import type { Compute } from "../lib/thread/compute.ts";
 import { app } from "../main.ts";
+import type {
+  CollectionChanges,
+  CollectionList,
+} from "../packages/client/client.ts";
 import { checkContract } from "./contract_check.ts";
 import { WatchedCompute } from "./thread/watched_compute.ts";
 import type { GithubDouble } from "./github/github_double.ts";
@@ -61,6 +65,23 @@ export function listPath(parameters: Parameters = {}): string {
 /** The path of an item request. */
 export function itemPath(parameters: Parameters = {}): string {
   return `/api/get-item-content?${query(parameters)}`;
+}
+
+/** The path of a request for collections. */
+export function collectionsPath(parameters: Parameters = {}): string {
+  return `/api/list-collections?${query(parameters)}`;
+}
+
+/** The path of a request for changes. */
+export function changesPath(parameters: Parameters): string {
+  return `/api/list-collection-changes?${
+    query({ collection: "posts", ...parameters })
+  }`;
+}
+
+/** The path of a request for types. */
+export function typesPath(parameters: Parameters = {}): string {
+  return `/api/collection-types.ts?${query(parameters)}`;
 }
 
 function query(parameters: Parameters): string {
@@ -136,6 +157,16 @@ export class TestService implements AsyncDisposable {
     init: RequestOptions = {},
   ): Promise<ContentBody> {
     return await this.#json(itemPath(parameters), init);
+  }
+
+  /** The body of a request for collections that succeeds. */
+  async collections(parameters: Parameters = {}): Promise<CollectionList> {
+    return await this.#json(collectionsPath(parameters), {});
+  }
+
+  /** The body of a request for changes that succeeds. */
+  async changes(parameters: Parameters): Promise<CollectionChanges> {
+    return await this.#json(changesPath(parameters), {});
   }
 
   /** The problem response of a request. */

@@ -58,6 +58,10 @@ const GOOD: readonly [
     "It's a Secret",
     "b",
   ]],
+  ["CACHE_PURGE", "varnish:http://cache:6081", "cachePurge", [
+    "varnish:http://cache:6081",
+  ]],
+  ["SHARED_MAX_AGE", "0", "sharedMaxAge", 0],
   ["ALLOWED_REPOS", "A/b, c/*", "allowedRepos", new Set(["a/b", "c/*"])],
   ["LOCAL_REPOS_DIR", "none", "localReposDir", null],
   ["LOCAL_REPOS_DIR", "/srv", "localReposDir", "/srv"],
@@ -66,18 +70,35 @@ const GOOD: readonly [
   ["CACHE_MEMORY_MB", "1", "cacheMemoryBytes", 1 << 20],
   ["MAX_ITEM_MB", "1", "maxItemBytes", 1 << 20],
   ["SOURCE_TIMEOUT_MS", "1", "sourceTimeoutMs", 1],
+  ["SHUTDOWN_DELAY_MS", "5000", "shutdownDelayMs", 5000],
   ["MISSES_PER_MINUTE", "0", "missesPerMinute", 0],
+  [
+    "CORS_ORIGINS",
+    "https://a.test, http://b.test:81",
+    "corsOrigins",
+    new Set([
+      "https://a.test",
+      "http://b.test:81",
+    ]),
+  ],
+  ["REQUIRE_PUBLISHED", "true", "requirePublished", true],
   ["METRICS", "true", "metrics", true],
   ["TRUST_PROXY", "1", "trustProxy", true],
   ["TRUST_PROXY", "0", "trustProxy", false],
   ["LOG_LEVEL", "silent", "logLevel", "silent"],
+  ["LOG_CLIENTS", "hash", "logClients", "hash"],
 ];
 
 Deno.test("parseSettings() reads good values", () => {
   for (const [name, value, key, read] of GOOD) {
     assertEquals([name, parse({ [name]: value })[key]], [name, read]);
   }
-  const names = [...GOOD.map(([name]) => name), ...OF_GITHUB, ...OF_APP];
+  const names = [
+    ...GOOD.map(([name]) => name),
+    ...OF_GITHUB,
+    ...OF_APP,
+    "CACHE_PURGE_TOKEN",
+  ];
   assertEquals(new Set(names), new Set(SETTING_NAMES));
 });
 
@@ -109,6 +130,27 @@ Deno.test("parseSettings() takes a GitHub App with one key, and neither tokens n
   }
 });
 
+Deno.test("parseSettings() takes one token a cache but Varnish", () => {
+  const two = "fastly:abc, varnish:http://c.test, url:https://u.test/purge";
+  const parsed = parse({ CACHE_PURGE: two, CACHE_PURGE_TOKEN: "a,b" });
+  assertEquals(parsed.cachePurgeTokens, ["a", "b"]);
+  const rows: [caches: string, tokens: string][] = [
+    [two, ""],
+    [two, "canary"],
+    [two, "canary,b,c"],
+    ["varnish:http://c.test", "canary"],
+    ["", "canary"],
+  ];
+  for (const [caches, tokens] of rows) {
+    const { message } = assertThrows(
+      () => parse({ CACHE_PURGE: caches, CACHE_PURGE_TOKEN: tokens }),
+      SettingsError,
+    );
+    assert(message.startsWith('Cannot start with "CACHE_PURGE_TOKEN": must'));
+    assert(!message.includes("canary"), message);
+  }
+});
+
 const BAD: Record<string, readonly string[]> = {
   PORT: ["65536", "-1", "http", "80.5", "1e3", "0x50"],
   PUBLIC_URL: [
@@ -128,6 +170,16 @@ const BAD: Record<string, readonly string[]> = {
   GITHUB_GIT_URL: ["git.test", "ssh://git.test", "NONE"],
   GITHUB_WEBHOOK_SECRET: ["canary\u0000Secret", ","],
   GITHUB_TOKEN: ["canary Secret", "a,canary\u00e9Secret"],
+  CACHE_PURGE: [
+    "http://cache:6081",
+    "varnish:cache:6081",
+    "varnish:http://user:canary@cache",
+    "url:http://a:99999",
+    "fastly:",
+    "cloudflare:a/b",
+    ",",
+  ],
+  SHARED_MAX_AGE: ["-1", "61", "1m"],
   ALLOWED_REPOS: [
     "owner",
     "a/b/c",
@@ -149,10 +201,23 @@ const BAD: Record<string, readonly string[]> = {
   CACHE_MEMORY_MB: ["0", "1.5", "65537"],
   MAX_ITEM_MB: ["0", "101"],
   SOURCE_TIMEOUT_MS: ["0", "10s", "600001"],
+  SHUTDOWN_DELAY_MS: ["-1", "10s", "600001"],
   MISSES_PER_MINUTE: ["-1", "many"],
+  CORS_ORIGINS: [
+    "*",
+    "null",
+    "a.test",
+    "https://a.test/",
+    "https://a.test/blog",
+    "https://*.test",
+    "ftp://a.test",
+    ",",
+  ],
   METRICS: ["yes"],
   TRUST_PROXY: ["on", "TRUE"],
   LOG_LEVEL: ["trace", "INFO"],
+  REQUIRE_PUBLISHED: ["yes"],
+  LOG_CLIENTS: ["ip", "true"],
 };
 
 Deno.test("parseSettings() stops at a bad value with one line that names the variable", () => {

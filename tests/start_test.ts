@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
+import { configName } from "../jsr/config.ts";
 import { SETTING_NAMES } from "../lib/settings.ts";
 import { makeGitRepository } from "./github/git_repository.ts";
 import { GithubDouble } from "./github/github_double.ts";
@@ -55,6 +56,10 @@ Deno.test("tasks have no permission beyond the network, the settings, the projec
       !command.replace(flags, "").includes("--allow");
     assert(isAll, `${task}: ${command}`);
   }
+  assertMatch(
+    tasks.start,
+    /^MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 deno run /,
+  );
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }
@@ -75,6 +80,28 @@ Deno.test("the image has every folder with code of the service", async () => {
   ).difference(new Set(["bench", "tests"]));
   assert(folders.has("packages") && folders.has("lib"));
   assertEquals([...folders].filter((name) => !copied.includes(name)), []);
+});
+
+Deno.test({
+  name: "start prints where to go in a terminal",
+  ignore: await Deno.stat("/usr/bin/script").then(() => false, () => true),
+  async fn() {
+    const task = `PORT=0 KV_PATH=:memory: '${Deno.execPath()}' task -q start`;
+    await using child = new Deno.Command("/usr/bin/script", {
+      args: ["--quiet", "--flush", "--command", task, "/dev/null"],
+      cwd: root,
+      stdin: "null",
+      stdout: "piped",
+    }).spawn();
+    let text = "";
+    for await (
+      const part of child.stdout.pipeThrough(new TextDecoderStream())
+    ) {
+      text += part;
+      if (/^Open http:\/\/localhost:\d+\/\r?\n/m.test(text)) return;
+    }
+    throw new Error(text);
+  },
 });
 
 Deno.test("start answers while nobody reads its log", async () => {
@@ -123,6 +150,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     const { code, stdout, stderr } = await service.ended;
     assertEquals([code, stderr], [0, ""]);
     assertMatch(stdout, /"event":"request".*"status":200/);
+    assertMatch(stdout, /"event":"stopped","seconds":\d+}\n$/);
 
     // SQLite removes its log when the last handle is closed properly.
     const data = await Array.fromAsync(
@@ -137,42 +165,125 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
-Deno.test("start:parallel serves from two isolates or more with one store, and closes on SIGTERM", async () => {
+Deno.test("start is not ready while it waits to stop", async () => {
+  await using service = await serveTask("start", {
+    env: { SHUTDOWN_DELAY_MS: "1500" },
+  });
+  const status = async (path: string) => {
+    const response = await fetch(service.url + path);
+    await response.body?.cancel();
+    return response.status;
+  };
+  const ready = "/api/health?ready";
+  assertEquals(await status(ready), 200);
+  service.signal("SIGTERM");
+  while (await status(ready) === 200);
+  assertEquals([await status("/api/health"), await status(LIST)], [200, 200]);
+  assertEquals((await service.ended).code, 0);
+});
+
+/** Runs two isolates that share a port; `work` gets one request at a time on a new connection. */
+async function withIsolates(
+  env: Readonly<Record<string, string>>,
+  work: (
+    send: (
+      path: string,
+      client?: string,
+    ) => Promise<{ response: Response; isolate: string }>,
+  ) => Promise<void>,
+): Promise<void> {
   const folder = `data/parallel-${crypto.randomUUID()}`;
   const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = free.addr;
   free.close();
-  const env = {
-    PORT: `${port}`,
-    HOST: "127.0.0.1",
-    KV_PATH: `./${folder}/kv`,
-    DENO_JOBS: "2",
-  };
   try {
-    await using service = await serveTask("start:parallel", { env });
+    await using service = await serveTask("start:parallel", {
+      env: {
+        PORT: `${port}`,
+        HOST: "127.0.0.1",
+        KV_PATH: `./${folder}/kv`,
+        DENO_JOBS: "2",
+        ...env,
+      },
+    });
     // An isolate tells that it is open before Deno listens.
     while (!await connects(port)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    const isolates = new Set<string>();
-    while (isolates.size < 2) {
+    await work(async (path, client = "10.0.0.1") => {
       // A request on a connection of its own goes to any isolate.
-      const headers = { connection: "close" };
-      const response = await fetch(`http://127.0.0.1:${port}${LIST}`, {
-        headers,
-      });
-      assertEquals(
-        [response.status, (await response.json()).items.length > 0],
-        [200, true],
-      );
-      isolates.add(response.headers.get("x-request-id")!.split("-")[0]!);
-    }
+      const headers = { connection: "close", "x-forwarded-for": client };
+      const url = `http://127.0.0.1:${port}${path}`;
+      const response = await fetch(url, { headers });
+      const id = response.headers.get("x-request-id") ?? "";
+      return { response, isolate: id.split("-")[0]! };
+    });
     service.signal("SIGTERM");
     assertEquals((await service.ended).code, 0);
     await Deno.stat(join(root, folder, "kv"));
   } finally {
     await Deno.remove(join(root, folder), { recursive: true });
   }
+}
+
+Deno.test("start:parallel serves from two isolates and closes", () =>
+  withIsolates({}, async (send) => {
+    const isolates = new Set<string>();
+    while (isolates.size < 2) {
+      const { response, isolate } = await send(LIST);
+      const { items } = await response.json();
+      assertEquals([response.status, items.length > 0], [200, true]);
+      isolates.add(isolate);
+    }
+  }));
+
+Deno.test("isolates stay under 100 requests to GitHub together", async () => {
+  await using gh = new GithubDouble();
+  const git = await makeGitRepository({ "posts/a.md": "a" });
+  for (let n = 0; n < 300; n++) gh.add(`octo/site${n}`, git);
+  gh.addToken("secret");
+  gh.intercept = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return null;
+  };
+  const env = {
+    GITHUB_API_URL: gh.apiUrl,
+    GITHUB_TOKEN: "secret",
+    MISSES_PER_MINUTE: "0",
+    SOURCE_TIMEOUT_MS: "4000",
+    TRUST_PROXY: "true",
+  };
+  await withIsolates(env, async (send) => {
+    // Those that the pace of 900 a minute keeps waiting are 503.
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, async (_, n) => {
+        const { response, isolate } = await send(
+          `/api/list-collection-items?owner=octo&repo=site${n}&collection=posts`,
+          `10.0.${n >> 4}.${n & 15}`,
+        );
+        await response.body?.cancel();
+        return `${isolate} ${response.status}`;
+      }),
+    );
+    const served = new Set(answers.filter((answer) => answer.endsWith("200")));
+    assertEquals(served.size, 2);
+  });
+  const { maxConcurrent } = gh.log;
+  // One isolate alone has up to 48.
+  assert(maxConcurrent > 48 && maxConcurrent < 100, `${maxConcurrent} at once`);
+});
+
+Deno.test("REQUIRE_PUBLISHED refuses the stand-ins", async () => {
+  const env = { REQUIRE_PUBLISHED: "true" };
+  const isOnline = (await configName()).includes("online");
+  if (isOnline) {
+    await using service = await serveTask("start", { env });
+    assertEquals((await fetchJson(service, LIST)).collection.name, "posts");
+    return;
+  }
+  const { code, stderr } = await runTask("start", { env });
+  assertEquals(code, 1);
+  assertMatch(stderr, /^Cannot start with "REQUIRE_PUBLISHED": .+\n$/);
 });
 
 Deno.test("start and preview stop with one line that names what cannot be used", async () => {

@@ -5,11 +5,16 @@ import { z } from "zod";
 import type { ItemPage } from "../../packages/client/client.ts";
 
 export type {
+  ChangedFile as ChangedFileBody,
+  Collection as CollectionBody,
+  CollectionField as FieldBody,
+  Folder as FolderBody,
   Item as ItemBody,
   ItemContent as ContentBody,
   ItemPage as ListBody,
   Neighbor as NeighborBody,
   Problem as ProblemBody,
+  RenamedFile as RenamedFileBody,
 } from "../../packages/client/client.ts";
 
 /** The facets of a list. */

@@ -67,6 +67,20 @@ export function linkTemplateProblem(template: string): string | null {
 }
 
 /**
+ * Returns whether a link template is an absolute URL whose host does not depend
+ * on the slug.
+ */
+export function isAbsoluteTemplate(template: string): boolean {
+  return /^https?:\/\/[^/?#{]+[/?#]/i.test(template) && URL.canParse(template);
+}
+
+/** Checks the title of a feed. It has at most 200 bytes. */
+export function feedTitleProblem(title: string): string | null {
+  if (byteLength(title) > 200) return "must be at most 200 bytes";
+  return CONTROL.test(title) ? "must not hold control characters" : null;
+}
+
+/**
  * Checks a ref name (git-scm.com/docs/git-check-ref-format). It has at most 255
  * bytes.
  */

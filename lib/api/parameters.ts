@@ -1,18 +1,26 @@
-// The parameters of both operations and the URLs that contain them. The schemas
+// The parameters of the operations and the URLs that contain them. The schemas
 // that check a request are also in the OpenAPI document. Values are never
 // coerced, so "1e2", " 5" and "0x1F" are not integers. An omitted parameter
 // stays undefined because links omit it too. `DEFAULTS` then applies.
 
 import { Buffer, isUtf8 } from "node:buffer";
 import { z } from "zod";
-import { needsOf, parseFacets, parseFields } from "../content/fields.ts";
+import {
+  needsOf,
+  parseFacets,
+  parseFields,
+  parseKinds,
+} from "../content/fields.ts";
 import { isFilterParameter, parseFilters } from "../content/filter.ts";
+import { termsOf } from "../content/search_terms.ts";
 import { parseSort } from "../content/sort.ts";
 import { invalidParameters } from "../errors.ts";
 import type { ListBody } from "./contract.ts";
 import {
   branchProblem,
   collectionProblem,
+  feedTitleProblem,
+  isAbsoluteTemplate,
   itemPathProblem,
   linkTemplateProblem,
   trimSlashes,
@@ -32,9 +40,14 @@ export const DEFAULTS = {
  * decoding.
  */
 const MAX_PARAMETERS = 100;
-/** Maximum `limit` without and with content or HTML. */
+/** Names of unknown parameters in `warnings`, and characters of each. */
+const MAX_IGNORED = 10;
+const MAX_IGNORED_CHARS = 64;
+const FEED_SORT = "-frontMatter.date";
+/** Maximum `limit` without and with content, HTML or history. */
 const MAX_LIMIT = 1000;
 const MAX_CONTENT_LIMIT = 100;
+const MAX_FEED_LIMIT = 50;
 
 /**
  * Options for a check of several parameters. The check runs even if another
@@ -42,6 +55,11 @@ const MAX_CONTENT_LIMIT = 100;
  */
 function late(parameter: string, message = "") {
   return { path: [parameter], message, when: () => true };
+}
+
+/** Whether a format of a list is a feed or a sitemap. */
+function isFeed(format: string | undefined): boolean {
+  return format !== undefined && format !== "json";
 }
 
 /** Text that `rule` checks. The OpenAPI document shows `maxLength`. */
@@ -118,14 +136,14 @@ const branch = text(branchProblem, 255).optional().meta({
 
 const collection = text(collectionProblem, 1024).transform(trimSlashes).meta({
   description:
-    "A name or a folder path; outer slashes are dropped, `/` alone is the repository's root.",
+    "A name, a folder path or the path of a data file; outer slashes are dropped, `/` alone is the repository's root.",
   examples: ["posts"],
   type: "string",
 });
 
 const sort = parsed((value) => parseSort(value) && value).optional().meta({
   description:
-    "`path`, `name`, `size` or `frontMatter.<key>` (dots go deeper), with `-` in front for descending.",
+    "`path`, `name`, `size`, `frontMatter.<key>` or `data.<key>` (dots go deeper), with `-` in front for descending.",
   examples: ["-frontMatter.date"],
   default: DEFAULTS.sort,
 });
@@ -137,6 +155,10 @@ const recursive = flag(
 
 const includeHtml = flag(
   "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
+);
+
+const includeHistory = flag(
+  "Whether items carry `lastChanged`, and a single one `created`: the commits that last and first changed the file. Needs a token.",
 );
 
 const linkTemplate = text(linkTemplateProblem, 200).optional().meta({
@@ -157,7 +179,8 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
     description:
       "Which items are wanted, as `filter[name]=*.md`, `filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` in " +
       "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses. Also " +
-      "`filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in the order of `sort`, and `filter[frontMatter.<key>][exists]=true`. " +
+      "`filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in the order of `sort`, `filter[frontMatter.<key>][exists]=true`, and " +
+      "`filter[…][contains]=text` for all of these, without case or diacritics. " +
       "At most 20, of 4,096 characters together.",
     type: "object",
     additionalProperties: {
@@ -167,6 +190,13 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
     },
     examples: [{ "frontMatter.draft": "!true" }],
   });
+
+const kind = parsed(parseKinds).optional().meta({
+  description:
+    "Comma-separated `markdown`, `text`, `data`, `image`, `other`: only files of these kinds are items.",
+  examples: ["markdown,data"],
+  type: "string",
+});
 
 /**
  * Parameters of `GET /api/list-collection-items` in the order of the contract's
@@ -182,7 +212,7 @@ export const listParameters = z.object({
     maximum: 999_999_999,
   }),
   limit: integer(
-    "Items a page; at most 100 when content or HTML is included.",
+    "Items a page; at most 100 when content, HTML or history is included.",
     {
       default: DEFAULTS.limit,
       maximum: MAX_LIMIT,
@@ -193,39 +223,83 @@ export const listParameters = z.object({
     "Whether each text item carries its front matter, without its content.",
   ),
   includeHtml,
+  includeHistory,
   linkTemplate,
   sort,
   recursive,
   filter,
+  kind,
+  search: parsed((value) => termsOf(value) && value).optional().meta({
+    description:
+      "Words that the text of an item has, all of them, in title, headings, other front matter or body; the last one may be " +
+      "the beginning of a word. Best first unless `sort` is given. Each item carries `match`. At most 32 words.",
+    examples: ["hello"],
+    type: "string",
+    minLength: 1,
+    maxLength: 1000,
+  }),
+  types: z.enum(["text", "infer"], "must be text or infer").optional().meta({
+    description:
+      "What the cells of a CSV or TSV file are: texts, or with `infer` numbers, booleans and null where they look like it.",
+    default: "text",
+  }),
   fields: parsed(parseFields).optional().meta({
     description:
-      "Comma-separated keys of an item, `frontMatter.<key>` among them: only these are sent, and only what they need is " +
+      "Comma-separated keys of an item, `frontMatter.<key>` and `data.<key>` among them: only these are sent, and only what they need is " +
       "read, whatever `include…` says.",
     examples: ["slug,frontMatter.title"],
     type: "string",
   }),
   facets: parsed(parseFacets).optional().meta({
     description:
-      "At most 5 comma-separated `frontMatter.<key>`, whose values are counted over the filtered list.",
+      "At most 5 comma-separated `frontMatter.<key>` or `data.<key>`, whose values are counted over the filtered list.",
     examples: ["frontMatter.tags"],
     type: "string",
   }),
+  format: z.enum(
+    ["json", "atom", "rss", "jsonfeed", "sitemap"],
+    "must be json, atom, rss, jsonfeed or sitemap",
+  ).optional().meta({
+    description:
+      "`json` for a page, `atom`, `rss` or `jsonfeed` for a feed of its " +
+      "Markdown items with their `html`, `sitemap` for the addresses of all " +
+      "Markdown items, at most 50,000. All but `json` need an absolute " +
+      "`linkTemplate`. A feed has at most 50 entries a page, those with the " +
+      "latest `frontMatter.date` first unless `sort` says otherwise.",
+    default: "json",
+  }),
+  feedTitle: text(feedTitleProblem, 200).optional().meta({
+    description: "The title of a feed; the collection's name where absent.",
+    examples: ["Our blog"],
+  }),
 }).refine(
-  ({ limit = 0, fields, includeContent, includeHtml }) => {
+  ({ format, linkTemplate }) =>
+    !isFeed(format) ||
+    typeof linkTemplate === "string" && isAbsoluteTemplate(linkTemplate),
+  late(
+    "linkTemplate",
+    "must begin with http:// or https:// and a host for a feed or a sitemap",
+  ),
+).refine(
+  ({ format, limit = 0 }) => !isFeed(format) || Number(limit) <= MAX_FEED_LIMIT,
+  late("limit", `must be at most ${MAX_FEED_LIMIT} for a feed`),
+).refine(
+  ({ limit = 0, fields, includeContent, includeHtml, includeHistory }) => {
     // A bad parameter is still text here and has no meaning.
     const given = {
       includeContent: includeContent === true,
       includeHtml: includeHtml === true,
+      includeHistory: includeHistory === true,
     };
-    const { content, html } = needsOf({
+    const { content, html, history } = needsOf({
       ...given,
       ...(Array.isArray(fields) ? { fields } : {}),
     });
-    return !(content || html) || Number(limit) <= MAX_CONTENT_LIMIT;
+    return !(content || html || history) || Number(limit) <= MAX_CONTENT_LIMIT;
   },
   late(
     "limit",
-    `must be at most ${MAX_CONTENT_LIMIT} when content or HTML is included`,
+    `must be at most ${MAX_CONTENT_LIMIT} when content, HTML or history is included`,
   ),
 );
 
@@ -246,6 +320,7 @@ export const itemParameters = z.object({
   slug: text(itemPathProblem, 4096).optional()
     .meta({ description: "The item of `collection` with this slug." }),
   includeHtml,
+  includeHistory,
   linkTemplate,
   includeNeighbors: flag(
     "Whether the item carries `previous` and `next`, in the order of `sort` among what `filter` and `recursive` leave; " +
@@ -254,6 +329,7 @@ export const itemParameters = z.object({
   sort,
   recursive,
   filter,
+  kind,
   format: z.enum(["json", "raw"], "must be json or raw").optional().meta({
     description:
       "`json` for the item with its content, `raw` for the bytes alone.",
@@ -279,17 +355,73 @@ export const itemParameters = z.object({
     late("collection"),
   );
 
+type Ignored = {
+  /** The first unknown parameters by name, for `warnings`. */
+  readonly ignored?: readonly string[] | undefined;
+};
+/**
+ * Parameters of `GET /api/list-collections` in the order of the contract's
+ * table.
+ */
+export const collectionsParameters = z.object({
+  owner,
+  repo,
+  branch,
+  path: text(collectionProblem, 1024).transform(trimSlashes).optional().meta({
+    description:
+      "The folder whose sub-folders are listed; the repository's root where omitted.",
+    examples: ["posts"],
+    type: "string",
+  }),
+  includeSchema: flag(
+    "Whether each collection carries the JSON Schema of its front matter.",
+  ),
+});
+
+/** Parameters of `GET /api/collection-types.ts`. */
+export const typesParameters = z.object({ owner, repo, branch });
+
+/**
+ * Parameters of `GET /api/list-collection-changes` in the order of the
+ * contract's table.
+ */
+export const changesParameters = z.object({
+  owner,
+  repo,
+  collection,
+  branch,
+  since: z.string().regex(
+    /^[0-9a-f]{40}$/i,
+    "must be a full commit id, such as repository.commit of a list",
+  ).transform((id) => id.toLowerCase()).meta({
+    description: "The commit to compare with: `repository.commit` of a list.",
+    examples: ["7b1f0dd0ff4f2a4a9d0b1c2e3f405162738495a6"],
+    type: "string",
+    minLength: 40,
+    maxLength: 40,
+  }),
+});
+
+/** A checked request for changes. */
+export type ChangesParameters = z.infer<typeof changesParameters> & Ignored;
+
+/** A checked request for collections or for their types. */
+export type CollectionsParameters =
+  & z.infer<typeof collectionsParameters>
+  & Ignored;
+
 /** A checked list request. */
-export type ListParameters = z.infer<typeof listParameters>;
+export type ListParameters = z.infer<typeof listParameters> & Ignored;
 
 /** A checked item request. */
-export type ItemParameters = z.infer<typeof itemParameters>;
+export type ItemParameters = z.infer<typeof itemParameters> & Ignored;
 
 /**
  * Returns the parameters of a list request. `search` is a query string without
  * its `?`. Parameters without an effect are checked and then omitted. They
  * appear in no link and one response serves all their values. This applies to
- * parameters that `fields` overrides and to `linkTemplate` without HTML.
+ * parameters that `fields` or `format` overrides and to `linkTemplate` without
+ * HTML.
  * @throws {CollectionsError} invalid-parameters.
  *
  * @example
@@ -304,13 +436,35 @@ export type ItemParameters = z.infer<typeof itemParameters>;
  * ```
  */
 export function parseListQuery(search: string): ListParameters {
-  const given = parseQuery(search, listParameters);
+  const { format = "json", feedTitle, ...given } = parseQuery(
+    search,
+    listParameters,
+  );
+  if (format !== "json") {
+    const {
+      includeContent: _1,
+      includeFrontMatter: _2,
+      includeHtml: _3,
+      includeHistory: _4,
+      fields: _5,
+      facets: _6,
+      ignored: _7,
+      page,
+      limit,
+      search,
+      sort = search === undefined ? FEED_SORT : undefined,
+      ...others
+    } = given;
+    const ofFeed = { page, limit, sort, feedTitle };
+    return { ...others, search, format, ...(format !== "sitemap" && ofFeed) };
+  }
   if (!needsOf(given).html) delete given.linkTemplate;
   if (given.fields === undefined) return given;
   const {
     includeContent: _1,
     includeFrontMatter: _2,
     includeHtml: _3,
+    includeHistory: _4,
     ...others
   } = given;
   return others;
@@ -321,26 +475,66 @@ export function parseListQuery(search: string): ListParameters {
  * its `?`.
  * @throws {CollectionsError} invalid-parameters.
  */
-export const parseItemQuery = (search: string) =>
-  parseQuery(search, itemParameters);
+export function parseItemQuery(search: string): ItemParameters {
+  const given = parseQuery(search, itemParameters);
+  if (given.format === "raw") delete given.ignored;
+  return given;
+}
+
+/** Returns the warning about unknown parameters or none. */
+export const warningsOf = ({ ignored }: Ignored): string[] =>
+  ignored === undefined
+    ? []
+    : [`Ignored unknown parameters: ${ignored.map(quote).join(", ")}`];
+
+const quote = (name: string) => JSON.stringify(name);
+
+/**
+ * Returns the parameters of a request for collections. `search` is a query
+ * string without its `?`.
+ * @throws {CollectionsError} invalid-parameters.
+ */
+export const parseCollectionsQuery = (search: string): CollectionsParameters =>
+  parseQuery(search, collectionsParameters);
+
+/**
+ * Returns the parameters of a request for types. `search` is a query string
+ * without its `?`.
+ * @throws {CollectionsError} invalid-parameters.
+ */
+export function parseTypesQuery(search: string): CollectionsParameters {
+  const { ignored: _, ...given } = parseQuery(search, typesParameters);
+  return given;
+}
+
+/**
+ * Returns the parameters of a request for changes. `search` is a query string
+ * without its `?`.
+ * @throws {CollectionsError} invalid-parameters.
+ */
+export function parseChangesQuery(search: string): ChangesParameters {
+  const { ignored: _, ...given } = parseQuery(search, changesParameters);
+  return given;
+}
 
 /**
  * Decodes application/x-www-form-urlencoded (WHATWG URL) without repair. What a
- * browser would replace or drop is an error. Unknown parameters are ignored and
- * empty optional parameters are omitted. A bad parameter gets one message.
+ * browser would replace or drop is an error. Unknown parameters are named in
+ * `ignored` and empty optional parameters are omitted. A bad parameter gets one message.
  * @throws {CollectionsError} invalid-parameters if there are too many
  * parameters or some are bad. It names every bad one.
  */
 function parseQuery<T extends z.ZodObject>(
   search: string,
   schema: T,
-): z.infer<T> {
+): z.infer<T> & { ignored?: readonly string[] } {
   const filters: [string, string][] = [];
   const values = new Map<string, string | [string, string][]>([[
     "filter",
     filters,
   ]]);
   const errors = new Map<string, string>();
+  const unknown = new Set<string>();
   const fields = search.split("&", MAX_PARAMETERS + 1);
   if (fields.length > MAX_PARAMETERS) {
     const message =
@@ -352,7 +546,12 @@ function parseQuery<T extends z.ZodObject>(
     const name = decode(before);
     if (name === null) continue;
     const isFilter = isFilterParameter(name);
-    if (!isFilter && !Object.hasOwn(schema.shape, name)) continue;
+    if (!isFilter && !Object.hasOwn(schema.shape, name)) {
+      if (name !== "") {
+        unknown.add(name.slice(0, MAX_IGNORED_CHARS).toWellFormed());
+      }
+      continue;
+    }
     const value = decode(after);
     if (value === null) errors.set(name, "has an escape that is no UTF-8 text");
     else if (!isFilter) {
@@ -370,7 +569,10 @@ function parseQuery<T extends z.ZodObject>(
     const missing = values.has(parameter) ? "must not be empty" : "is required";
     errors.set(parameter, values.get(String(path[0])) ? message : missing);
   }
-  if (errors.size === 0 && result.success) return result.data;
+  if (errors.size === 0 && result.success) {
+    const ignored = [...unknown].sort().slice(0, MAX_IGNORED);
+    return { ...result.data, ...ignored.length > 0 && { ignored } };
+  }
   throw invalidParameters(
     [...errors].map(([parameter, message]) => ({ parameter, message })),
   );
@@ -435,6 +637,7 @@ export function itemKey(baseUrl: string, given: ItemParameters): string {
     ...given,
     branch: given.branch === DEFAULTS.branch ? undefined : given.branch,
     includeHtml: hasHtml || undefined,
+    includeHistory: isJson && given.includeHistory || undefined,
     linkTemplate: hasHtml ? given.linkTemplate : undefined,
     includeNeighbors: hasNeighbors || undefined,
     sort: hasNeighbors && given.sort !== DEFAULTS.sort ? given.sort : undefined,
@@ -442,8 +645,34 @@ export function itemKey(baseUrl: string, given: ItemParameters): string {
     filter: hasNeighbors
       ? [...filters].map((filter) => JSON.parse(filter))
       : undefined,
+    kind: hasNeighbors ? given.kind : undefined,
     format: isJson ? undefined : "raw",
   });
+}
+
+/**
+ * Returns the cache key of a response about collections. It is a URL without
+ * parameters that have their default.
+ */
+export function collectionsKey(
+  baseUrl: string,
+  kind: "collections" | "types",
+  given: CollectionsParameters,
+): string {
+  const query = encode(collectionsParameters, {
+    ...given,
+    branch: given.branch === DEFAULTS.branch ? undefined : given.branch,
+    path: given.path || undefined,
+    includeSchema: given.includeSchema || undefined,
+  });
+  return `${baseUrl}/api/${kind}?${query}`;
+}
+
+/** Returns the cache key of a response about changes. */
+export function changesKey(baseUrl: string, given: ChangesParameters): string {
+  const branch = given.branch === DEFAULTS.branch ? undefined : given.branch;
+  const query = encode(changesParameters, { ...given, branch });
+  return `${baseUrl}/api/list-collection-changes?${query}`;
 }
 
 type Given = Readonly<Record<string, unknown>> & {

@@ -259,6 +259,11 @@ export class KvTier {
     return true;
   }
 
+  /** Whether the last call of the store succeeded. */
+  get isUp(): boolean {
+    return this.failuresInARow === 0 && !this.isPaused;
+  }
+
   private get isPaused(): boolean {
     return this.isClosed || this.pauses.waitMs("store") > 0;
   }

@@ -2,13 +2,26 @@
 // takes too long is tried again alone. If that fails too, the file has neither
 // for some minutes.
 
+import { displayPath } from "../api/names.ts";
 import type { Batch, FilesInput } from "../content/derive.ts";
 import type { Missing } from "../content/derived.ts";
-import { deriveTask, renderTask } from "../content/tasks.ts";
+import { derivedKey } from "../content/file_names.ts";
+import type { Hits, SearchInput } from "../content/search.ts";
+import {
+  deriveTask,
+  indexTask,
+  renderTask,
+  searchTask,
+} from "../content/tasks.ts";
 import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { type Task, TimeLimitError } from "../thread/compute.ts";
-import { type ReadContext, repositoryOf, runTask } from "./read_context.ts";
+import {
+  type ReadContext,
+  repositoryOf,
+  runJob,
+  runTask,
+} from "./read_context.ts";
 
 /**
  * Limits for files that are read together. They bound memory and still fill
@@ -62,15 +75,54 @@ export async function runOverFrontMatter<Input, Output extends object>(
 }
 
 /**
- * Renders Markdown files. `onResult` gets a `Rendered` as JSON. It gets a
- * sentence if a file has no HTML and an error if it cannot be read.
+ * Returns what a search finds. A background job indexes the files that the
+ * thread's index lacks. Searches for other words share it.
+ * @throws {CollectionsError} collection-too-large, collection-not-ready,
+ * query-too-expensive or a source failure.
+ */
+export async function runSearch(
+  read: ReadContext,
+  input: SearchInput,
+  fileAt: (index: number) => FileRef,
+): Promise<Hits> {
+  const { repository, index, folder } = input;
+  const collection = displayPath(folder);
+  const indexed = { repository, index, folder };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    read.context.recordMiss();
+    const subject = collection;
+    const output = await runTask(read, searchTask, input, { subject });
+    if (!("missing" in output)) return output;
+    const files = output.missing.map(fileAt);
+    const key = `index ${read.snapshot.commit} ${index}`;
+    const work = (read: ReadContext) =>
+      workOn(files, read, {
+        blobs: undefined,
+        work: (files, isLong) =>
+          runTask(read, indexTask, { ...indexed, files }, { isLong }),
+        async onResult(id, result) {
+          if (result instanceof Error) throw result;
+          if (result !== null) return;
+          const files = [{ id, bytes: new Uint8Array() }];
+          await runTask(read, indexTask, { ...indexed, files, areSlow: true });
+        },
+      });
+    await runJob(read, { key, collection, work });
+  }
+  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+/**
+ * Renders Markdown files, or MDX files. `onResult` gets a `Rendered` as JSON.
+ * It gets a sentence if a file has no HTML and an error if it cannot be read.
  * @throws what {@linkcode runTask} throws.
  */
 export async function renderFiles(
   files: readonly FileRef[],
   read: ReadContext,
-  { blobs, onResult }: {
+  { blobs, areMdx, onResult }: {
     readonly blobs: Blobs;
+    readonly areMdx: boolean;
     readonly onResult: (
       id: string,
       result: Uint8Array | string | Error,
@@ -81,7 +133,7 @@ export async function renderFiles(
   await workOn(files, read, {
     blobs,
     work: (files, isLong) =>
-      runTask(read, renderTask, { repository, files }, { isLong }),
+      runTask(read, renderTask, { repository, files, areMdx }, { isLong }),
     onResult: (id, result) =>
       onResult(
         id,
@@ -111,7 +163,9 @@ async function workOn<T>(
   },
 ): Promise<void> {
   const { source, snapshot, context } = read;
-  const unique = [...new Map(files.map((file) => [file.id, file])).values()];
+  const unique = [
+    ...new Map(files.map((file) => [derivedKey(file), file])).values(),
+  ];
   for (let next = 0; next < unique.length;) {
     const chunk = fitting(
       unique.slice(next, next + CHUNK.maxFiles),
@@ -126,10 +180,12 @@ async function workOn<T>(
       ? known
       : await source.blobs(snapshot, chunk, context);
     const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
-    for (const { id } of chunk) {
-      const bytes = blobs.get(id)!;
-      if (bytes instanceof Error) await onResult(id, bytes);
-      else readable.push({ id, bytes, length: bytes.length });
+    for (const file of chunk) {
+      const bytes = blobs.get(file.id)!;
+      if (bytes instanceof Error) await onResult(file.id, bytes);
+      else {
+        readable.push({ id: derivedKey(file), bytes, length: bytes.length });
+      }
     }
     let size = readable.length;
     let tries = 0;

@@ -35,9 +35,12 @@ import {
 } from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
+/** A file of a page. `match` is set if a search found it. */
+export type ListedItem = ContentFile & Pick<DescribedFile, "match">;
+
 /** The files of a response and what the response says about them. */
 interface Page {
-  readonly files: readonly ContentFile[];
+  readonly files: readonly ListedItem[];
   readonly needs: ItemNeeds;
   /** See `DescribeInput`. */
   readonly fields?: readonly string[] | undefined;
@@ -72,8 +75,6 @@ const WRITTEN_BYTES = 256;
  * a page reads only for front matter.
  */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
-const MDX_ERROR =
-  "MDX is a program, which this service does not execute; it has no HTML.";
 
 /** Rendered files in the encoding of the content thread. */
 const renderedKind: ObjectKind<Uint8Array> = {
@@ -104,6 +105,7 @@ export async function describeItems(
 ): Promise<Description & { readonly cacheForMs: number }> {
   const { needs } = page;
   const files: PageFile[] = page.files.map((file) => withPointer(file, read));
+  const hasHistory = !needs.history || await addHistory(files, page, read);
   const take = planReads(files, page, read);
   let { blobs } = page;
   if (needs.content) {
@@ -121,9 +123,10 @@ export async function describeItems(
   const hasFailed = files.some(({ error }) =>
     error?.code.startsWith("source-")
   );
-  const mayEnd = files.some(({ error, htmlError, path }) =>
-    error?.code === "item-not-found" || htmlError !== undefined && !isMdx(path)
-  );
+  const mayEnd = !hasHistory ||
+    files.some(({ error, htmlError }) =>
+      error?.code === "item-not-found" || htmlError !== undefined
+    );
   return {
     ...described,
     cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity,
@@ -181,6 +184,27 @@ function planReads(
   return take;
 }
 
+/** Returns whether the history of every file could be read. */
+async function addHistory(
+  files: readonly PageFile[],
+  { folder }: Page,
+  { source, snapshot, context }: ReadContext,
+): Promise<boolean> {
+  if (!source.history) throw problem("history-unavailable", {});
+  const query = { files, withCreated: folder === null };
+  const { changes } = await source.history(snapshot, query, context);
+  for (const file of files) {
+    const history = changes.get(file.path);
+    if (!(history instanceof Error)) Object.assign(file, history);
+  }
+  return changes.values().every((history) => !(history instanceof Error));
+}
+
+/** The same text gives other HTML as MDX. */
+const mdxKey = (id: string, isMdx: boolean) => isMdx ? `${id}-mdx` : id;
+const htmlKey = (file: ContentFile) =>
+  mdxKey(contentRef(file).id, isMdx(file.path));
+
 /** Adds cached HTML and renders what is missing. */
 async function addHtml(
   files: readonly PageFile[],
@@ -193,42 +217,43 @@ async function addHtml(
   const markdown = files.filter(({ path, error }) =>
     isMarkdown(path) && error === undefined
   );
-  const ids = markdown.map((file) => contentRef(file).id);
-  const rendered = await objects.getMany(renderedKind, repository, ids);
+  const keys = markdown.map(htmlKey);
+  const rendered = await objects.getMany(renderedKind, repository, keys);
   const missing = markdown.filter((file) => {
-    if (isMdx(file.path)) {
-      file.htmlError = MDX_ERROR;
-      return false;
-    }
-    const { id } = contentRef(file);
-    const found = rendered.get(id);
+    const found = rendered.get(htmlKey(file));
     if (found) file.rendered = found;
-    const failure = objects.peek(failureKind, repository, id);
+    const failure = objects.peek(failureKind, repository, htmlKey(file));
     if (failure && failure.untilMs > clock.monotonicMs()) {
       file.htmlError = failure.message;
     }
     return file.rendered === undefined && file.htmlError === undefined;
   });
   if (missing.length === 0) return;
-  const key = `html ${missing.map((file) => contentRef(file).id).join(" ")}`;
+  const key = `html ${missing.map(htmlKey).join(" ")}`;
   const work = async (read: ReadContext) => {
     const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
-    await renderFiles(missing.map(contentRef), read, {
-      blobs,
-      onResult(id, result) {
-        results.set(id, result);
-        if (result instanceof Uint8Array) {
-          objects.set(renderedKind, repository, id, result);
-        }
-        if (typeof result !== "string") return;
-        const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
-        objects.set(failureKind, repository, id, { message: result, untilMs });
-      },
-    });
+    for (const areMdx of [false, true]) {
+      const files = missing.filter(({ path }) => isMdx(path) === areMdx);
+      await renderFiles(files.map(contentRef), read, {
+        blobs,
+        areMdx,
+        onResult(id, result) {
+          const key = mdxKey(id, areMdx);
+          results.set(key, result);
+          if (result instanceof Uint8Array) {
+            objects.set(renderedKind, repository, key, result);
+          }
+          if (typeof result !== "string") return;
+          const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
+          const failure = { message: result, untilMs };
+          objects.set(failureKind, repository, key, failure);
+        },
+      });
+    }
     return missing.map((file) => ({
       lfs: file.lfs,
-      result: results.get(contentRef(file).id)!,
+      result: results.get(htmlKey(file))!,
     }));
   };
   let results;

@@ -1,17 +1,33 @@
 // One page of a collection's items as the API contract defines it.
 
-import type { ListBody } from "../api/contract.ts";
+import type { FacetsBody, ListBody } from "../api/contract.ts";
+import { FEED_TYPES } from "../api/feed_formats.ts";
 import { displayPath } from "../api/names.ts";
-import { DEFAULTS, type ListParameters, listUrl } from "../api/parameters.ts";
-import { needsOf } from "../content/fields.ts";
-import { problem } from "../errors.ts";
-import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
+import {
+  DEFAULTS,
+  type ListParameters,
+  listUrl,
+  warningsOf,
+} from "../api/parameters.ts";
+import { FEED_FIELDS, needsOf } from "../content/fields.ts";
+import { invalidParameters, problem, sourceFailed } from "../errors.ts";
+import {
+  describeItems,
+  type ListedItem,
+  MAX_JSON_BYTES,
+} from "./describe_items.ts";
+import { feedOf, sitemapOf } from "./feeds.ts";
 import { listFiles } from "./list_files.ts";
+import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
+import { findDataFile, listRows } from "./list_rows.ts";
 import type { ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
+
+/** Facets of many long texts are the most of it. */
+const ENVELOPE_BYTES = 4 << 20;
 
 /** A JSON body and how long it may be cached, in ms. */
 export interface JsonBody {
@@ -19,40 +35,140 @@ export interface JsonBody {
   readonly cacheForMs: number;
 }
 
+/** A page of a collection. A sitemap has no pages. */
+export interface ListAnswer {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  readonly cacheForMs: number;
+  readonly links: ListBody["links"] | null;
+}
+
 /**
- * Returns one page of a collection.
+ * Returns one page of a collection in the format that the parameters name.
  * @throws {CollectionsError} what finding, listing and selecting files throw.
  * @throws what {@linkcode ReadContext.reserveBytes} throws.
  */
 export async function listItems(
   parameters: ListParameters,
   read: ReadContext,
-): Promise<JsonBody & { readonly links: ListBody["links"] }> {
+): Promise<ListAnswer> {
+  const file = await findDataFile(parameters.collection, read);
+  if (file !== null) return await rowsBody(file, parameters, read);
   const folder = await resolveCollection(parameters.collection, read);
   const listed = await listFiles(folder, read, parameters.recursive);
-  const selected = await selectItems(listed, parameters, { folder, read });
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate, fields } =
+  const { format = "json" } = parameters;
+  const selected = await selectItems(listed, parameters, {
+    folder,
+    read,
+    onlyMarkdown: format !== "json",
+  });
+  if (format === "sitemap") {
+    return {
+      bytes: await sitemapOf(listed, selected.indices!, {
+        folder,
+        parameters,
+        read,
+      }),
+      contentType: FEED_TYPES.sitemap,
+      cacheForMs: Infinity,
+      links: null,
+    };
+  }
+  const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate } =
     parameters;
+  const fields = format === "json" ? parameters.fields : FEED_FIELDS;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
-  const files: FileRef[] = [];
+  const files: ListedItem[] = [];
+  const matches = await selected.matches(start, start + limit);
   for (let at = start; at < Math.min(start + limit, totalItems); at++) {
     await yieldToEventLoop(read.context.signal);
-    files.push(selected.at(at)!);
+    files.push({ ...selected.at(at)!, match: matches[at - start] });
   }
 
+  const warnings = [
+    ...warningsOf(parameters),
+    ...folder.warnings,
+    ...omittedWarnings(listed),
+  ];
+  const { head, tail, links } = envelopeOf(parameters, read, {
+    path: folder.path,
+    source: folder.declared?.source,
+    totalItems,
+    facets,
+    warnings,
+  });
+  const { json, isCut, cacheForMs } = await describeItems({
+    files,
+    needs: needsOf({ ...parameters, fields }),
+    fields,
+    linkTemplate,
+    folder,
+    linked: { folder, files: listed },
+    maxBytes: MAX_JSON_BYTES - 3 * (head.length + tail.length) - files.length,
+  }, read);
+  if (isCut && json.length === 0) throw tooLarge(folder.path, limit);
+  if (format !== "json") {
+    // Readers would show an entry without its content as a new one later.
+    if (cacheForMs === 0) throw sourceFailed("A file of a feed is not there");
+    const feed = { format, items: json, self: links.self };
+    const bytes = await feedOf(feed, { folder, parameters, read });
+    return { bytes, contentType: FEED_TYPES[format], links, cacheForMs };
+  }
+  const bytes = await join(head, json, tail);
+  return { bytes, contentType: "application/json", links, cacheForMs };
+}
+
+async function rowsBody(
+  file: FileRef,
+  parameters: ListParameters,
+  read: ReadContext,
+): Promise<ListAnswer> {
+  const { path } = file;
+  if (parameters.format !== undefined && parameters.format !== "json") {
+    const message = "must be json because the collection is a data file";
+    throw invalidParameters([{ parameter: "format", message }]);
+  }
+  const { json, total: totalItems, facets } = await listRows(
+    file,
+    parameters,
+    MAX_JSON_BYTES - ENVELOPE_BYTES,
+    read,
+  );
+  if (json === null) throw tooLarge(path, parameters.limit ?? DEFAULTS.limit);
+  const { head, tail, links } = envelopeOf(parameters, read, {
+    path,
+    totalItems,
+    facets,
+    warnings: warningsOf(parameters),
+  });
+  return {
+    bytes: await join(head, json, tail),
+    contentType: "application/json",
+    links,
+    cacheForMs: Infinity,
+  };
+}
+
+/** Returns what is before and after the items of a page. */
+function envelopeOf(
+  parameters: ListParameters,
+  read: ReadContext,
+  { path, source, totalItems, facets, warnings }: {
+    readonly path: string;
+    readonly source?: string | undefined;
+    readonly totalItems: number;
+    readonly facets: FacetsBody;
+    readonly warnings: readonly string[];
+  },
+) {
+  const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;
   // Pages past the end link to the last page that has items.
   const hasPrevious = totalItems > 0 && page > 1;
   const pageUrl = (page: number) =>
     listUrl(read.baseUrl, { ...parameters, page });
-  const { omitted } = listed;
-  const warnings = [...folder.warnings];
-  if (omitted === 1) warnings.push("Left out a file whose name is not UTF-8");
-  if (omitted > 1) {
-    warnings.push(`Left out ${omitted} files whose names are not UTF-8`);
-  }
   const { name: repository, branch, commit } = read.snapshot;
   const links = {
     self: pageUrl(page),
@@ -63,11 +179,7 @@ export async function listItems(
   };
   const head = JSON.stringify({
     repository: { ...repository, branch, commit },
-    collection: {
-      name: parameters.collection,
-      path: folder.path,
-      source: folder.declared?.source,
-    },
+    collection: { name: parameters.collection, path, source },
   });
   const tail = JSON.stringify({
     pagination: { page, limit, totalItems, totalPages, hasNext, hasPrevious },
@@ -75,28 +187,33 @@ export async function listItems(
     facets: parameters.facets && facets,
     warnings: warnings.length === 0 ? undefined : warnings,
   });
+  return { head, tail, links };
+}
 
-  const { json, isCut, cacheForMs } = await describeItems({
-    files,
-    needs: needsOf(parameters),
-    fields,
-    linkTemplate,
-    folder,
-    linked: { folder, files: listed },
-    maxBytes: MAX_JSON_BYTES - 3 * (head.length + tail.length) - files.length,
-  }, read);
-  if (isCut && json.length === 0) {
-    const why =
-      `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
-    throw problem("collection-too-large", {
-      collection: displayPath(folder.path),
-      why,
-    });
-  }
-  const body = new Blob([
-    `${head.slice(0, -1)},"items":[`,
-    json,
-    `],${tail.slice(1)}`,
-  ]);
-  return { json: await body.bytes(), links, cacheForMs };
+async function join(
+  head: string,
+  items: Uint8Array<ArrayBuffer>,
+  tail: string,
+) {
+  const open = `${head.slice(0, -1)},"items":[`;
+  return await new Blob([open, items, `],${tail.slice(1)}`]).bytes();
+}
+
+function tooLarge(path: string, limit: number) {
+  const why =
+    `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
+  return problem("collection-too-large", {
+    collection: displayPath(path),
+    why,
+  });
+}
+
+/** Returns what a response says about files that were omitted. */
+export function omittedWarnings({ omitted }: FileList): string[] {
+  if (omitted === 0) return [];
+  return [
+    omitted === 1
+      ? "Left out a file whose name is not UTF-8"
+      : `Left out ${omitted} files whose names are not UTF-8`,
+  ];
 }

@@ -3,15 +3,21 @@
 // neighbors.
 
 import { displayPath } from "../api/names.ts";
-import type { ItemParameters } from "../api/parameters.ts";
+import { type ItemParameters, warningsOf } from "../api/parameters.ts";
+import { needsOf } from "../content/fields.ts";
 import { contentTypeOf, fileName, isMarkdown } from "../content/file_names.ts";
-import { findSlugTask } from "../content/tasks.ts";
+import { findSlugTask, suggestTask } from "../content/tasks.ts";
 import { CollectionsError, itemNotFound, problem } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
 import type { JsonBody } from "./list_items.ts";
-import { findEntry, type ReadContext, runTask } from "./read_context.ts";
+import {
+  findEntry,
+  type ReadContext,
+  readTree,
+  runTask,
+} from "./read_context.ts";
 import { type ContentFile, contentRef, readContents } from "./read_contents.ts";
 import {
   type CollectionFolder,
@@ -38,7 +44,10 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
     throw itemNotFound(path, "outside");
   }
   const entry = await findEntry(path, read);
-  if (entry?.kind !== "file") throw itemNotFound(path, entry?.kind);
+  if (entry?.kind !== "file") {
+    const similar = entry === null ? similarPaths(path, read) : undefined;
+    throw itemNotFound(path, entry?.kind, await similar);
+  }
   const { id, size } = entry;
   const { maxItemBytes: maxBytes } = read.limits;
   const admit = async ({ size }: FileRef) => {
@@ -73,8 +82,12 @@ export async function itemBody(
   read: ReadContext,
 ): Promise<JsonBody> {
   const { path } = file;
-  const { includeHtml: html = false, includeNeighbors = false, linkTemplate } =
-    parameters;
+  const {
+    includeHtml: html = false,
+    includeHistory: history = false,
+    includeNeighbors = false,
+    linkTemplate,
+  } = parameters;
   const { name: repository, branch, commit } = read.snapshot;
   const neighbors = includeNeighbors && folder !== null
     ? await neighborsOf(path, parameters, { folder, read })
@@ -88,7 +101,7 @@ export async function itemBody(
   );
   const { json, isCut, cacheForMs } = await describeItems({
     files: [file],
-    needs: { content: true, frontMatter: true, html },
+    needs: { content: true, frontMatter: true, html, history },
     linkTemplate,
     folder: null,
     linked: hasLinks ? { folder, files: await listFiles(folder, read) } : null,
@@ -103,8 +116,10 @@ export async function itemBody(
       maxBytes,
     });
   }
+  const warnings = warningsOf(parameters);
   const head = JSON.stringify({
     repository: { ...repository, branch, commit },
+    warnings: warnings.length === 0 ? undefined : warnings,
   });
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
   const body = new Blob([head.slice(0, -1), ",", json.subarray(1, -1), tail]);
@@ -112,6 +127,18 @@ export async function itemBody(
     json: await body.bytes(),
     cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity),
   };
+}
+
+/** Returns paths of files in the same folder with similar names. */
+async function similarPaths(path: string, read: ReadContext) {
+  const parent = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  const folder = await findEntry(parent, read);
+  if (folder?.kind !== "folder") return [];
+  const { list } = await readTree(read, folder.id, parent);
+  const prefix = pathIn(parent, "");
+  const folders = [{ entries: list.bytes, prefix, isRoot: false }];
+  const input = { name: path, names: [], folders, kind: "file" as const };
+  return await runTask(read, suggestTask, input);
 }
 
 /**
@@ -134,7 +161,10 @@ async function findSlug(
   if (path === undefined) {
     const state =
       `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`;
-    throw problem("item-not-found", { state });
+    throw problem("item-not-found", {
+      state,
+      suggestions: found.suggestions,
+    });
   }
   if (found.count > 1) {
     const named = found.count > paths.length
@@ -161,7 +191,7 @@ async function neighborsOf(
     .map((beside) => position < 0 ? null : selected.at(beside));
   const { json, cacheForMs } = await describeItems({
     files: files.filter((file) => file !== null),
-    needs: { content: false, frontMatter: true, html: false },
+    needs: needsOf({ includeFrontMatter: true }),
     fields: ["name", "path", "slug", "contentUrl", "frontMatter"],
     folder,
     maxBytes: MAX_JSON_BYTES,

@@ -8,7 +8,7 @@ import type { Selection } from "../content/select.ts";
 import { selectTask } from "../content/tasks.ts";
 import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
-import { runOverFrontMatter } from "./derive.ts";
+import { runOverFrontMatter, runSearch } from "./derive.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
@@ -25,10 +25,16 @@ const selectedKind: ObjectKind<Selection> = {
  */
 export async function selectItems(
   files: FileList,
-  parameters: Pick<ListParameters, "sort" | "filter" | "recursive" | "facets">,
-  { folder, read }: { folder: CollectionFolder; read: ReadContext },
+  parameters:
+    & Pick<ListParameters, "sort" | "filter" | "recursive">
+    & Partial<Pick<ListParameters, "facets" | "kind" | "search">>,
+  { folder, read, onlyMarkdown = false }: {
+    folder: CollectionFolder;
+    read: ReadContext;
+    onlyMarkdown?: boolean;
+  },
 ) {
-  const { sort = "path", filter = [], recursive = true, facets = [] } =
+  const { sort, filter = [], kind, recursive = true, facets = [], search } =
     parameters;
   const { path, treeId, declared } = folder;
   const repository = repositoryOf(read);
@@ -38,11 +44,18 @@ export async function selectItems(
   };
 
   const rule = declared?.rule;
-  const id = JSON.stringify([treeId, rule, sort, filter, recursive, ...facets]);
+  const { maxItemBytes } = read.limits;
+  const searched = { repository, folder: path, files: files.bytes, rule };
+  /** Finds the items, or their matches by their indices. */
+  const find = (shown: readonly number[]) => {
+    const index = JSON.stringify([read.snapshot.branch, path, recursive, rule]);
+    const query = { index, maxItemBytes, search: search!, shown };
+    return runSearch(read, { ...searched, ...query }, fileAt);
+  };
+  const chosen = { sort, filter, kind, facets, onlyMarkdown };
+  const id = JSON.stringify([treeId, rule, recursive, search, chosen]);
   const work = async (read: ReadContext) => {
-    const { maxItemBytes } = read.limits;
-    const query = { rule, sort, filter, facets, maxItemBytes };
-    const input = { repository, folder: path, files: files.bytes, ...query };
+    const input = { ...searched, ...chosen, maxItemBytes, scores };
     const selection = await runOverFrontMatter(read, selectTask, input, {
       subject: displayPath(path),
       fileAt,
@@ -53,23 +66,39 @@ export async function selectItems(
     read.objects.set(selectedKind, repository, id, selection);
     return selection;
   };
-  const isWhole = sort === "path" && filter.length + facets.length === 0 &&
-    declared === null;
-  const job = { key: `selection ${id}`, collection: displayPath(path), work };
-  const selection = isWhole
+  const isWhole = (sort ?? "path") === "path" && search === undefined &&
+    filter.length + facets.length === 0 && kind === undefined &&
+    declared === null && !onlyMarkdown;
+  const known = isWhole
     ? null
-    : read.objects.peek(selectedKind, repository, id) ??
-      await runJob(read, job);
+    : read.objects.peek(selectedKind, repository, id);
+  const scores = search === undefined || known !== undefined
+    ? undefined
+    : (await find([])).scores;
+  const job = { key: `selection ${id}`, collection: displayPath(path), work };
+  const selection = known === undefined ? await runJob(read, job) : known;
 
   const total = selection?.indices.length ?? files.length;
   return {
     total,
     facets: selection?.facets ?? {},
+    /** The selected files in their order. Null selects all files. */
+    indices: selection?.indices ?? null,
     /** Returns the file at a position of the selection, or null. */
     at: (position: number): FileRef | null =>
       position < 0 || position >= total
         ? null
         : fileAt(selection?.indices[position] ?? position),
+    /** Returns why the search found the items from `start` to `end`. */
+    async matches(start: number, end: number) {
+      if (search === undefined || selection === null) return [];
+      const shown = [...selection.indices.subarray(start, end)];
+      const { scores, snippets } = await find(shown);
+      return shown.map((index, at) => ({
+        score: scores.get(index)!,
+        snippet: snippets[at]!,
+      }));
+    },
     /**
      * Returns the position of a file by its path from the repository's root.
      * Returns -1 if the file is not selected.

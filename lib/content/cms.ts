@@ -1,6 +1,7 @@
 // Reads the collections that the configuration file of a content management
 // system declares. An unreadable file causes a warning instead of an error.
 
+import type { FieldBody } from "../api/contract.ts";
 import { pathProblem, trimSlashes } from "../api/names.ts";
 import { type Declarations, type Declared, unreadable } from "./declared.ts";
 import { textOf } from "./file_text.ts";
@@ -15,7 +16,9 @@ import {
 
 /** A declaration as written. Its name and folder are not checked yet. */
 type Given = Generator<
-  Pick<Declared, "rule"> & Record<"name" | "folder", PlainValue | undefined>
+  & Pick<Declared, "rule" | "fields">
+  & Record<"name" | "folder", PlainValue | undefined>
+  & { label?: PlainValue | undefined }
 >;
 
 /**
@@ -66,7 +69,9 @@ export function readConfig(
       if (folder !== "" && (!isUsable(folder) || folder.includes("{{"))) {
         continue;
       }
-      byName.set(name, { name, folder, source: path, rule: given.rule });
+      const { rule, fields } = given;
+      const label = toText(given.label) ?? undefined;
+      byName.set(name, { name, label, folder, source: path, rule, fields });
     }
     const warning = byName.size > MAX_COLLECTIONS
       ? `Cannot read "${path}" whole: it declares more than ${MAX_COLLECTIONS} collections`
@@ -111,7 +116,13 @@ function* pagesCms(parent: PlainObject, key = "content"): Given {
         name !== null
       ),
     };
-    yield { name: getOwn(entry, "name"), folder: getOwn(entry, "path"), rule };
+    yield {
+      name: getOwn(entry, "name"),
+      label: getOwn(entry, "label"),
+      folder: getOwn(entry, "path"),
+      rule,
+      fields: fieldsOf(entry, pagesField),
+    };
   }
 }
 
@@ -148,10 +159,81 @@ function* decapCms(config: PlainObject): Given {
     };
     yield {
       name: getMerged(entry, "name"),
+      label: getMerged(entry, "label"),
       folder: getMerged(entry, "folder"),
       rule,
+      fields: fieldsOf(entry, decapField),
     };
   }
+}
+
+type FieldReader = (field: PlainObject) => Omit<FieldBody, "name" | "label">;
+
+/** Returns the fields of a collection or of a field, or undefined. */
+function fieldsOf(
+  parent: PlainObject,
+  read: FieldReader,
+): FieldBody[] | undefined {
+  const fields = mappingsOf(getMerged(parent, "fields")).flatMap((field) => {
+    const name = toText(getMerged(field, "name"));
+    const label = toText(getMerged(field, "label")) ?? undefined;
+    return name === null ? [] : [{ name, label, ...read(field) }];
+  });
+  return fields.length === 0 ? undefined : fields;
+}
+
+/**
+ * Reads a field of Pages CMS. It is optional unless it says otherwise. A field
+ * without a type refers to a component.
+ */
+function pagesField(field: PlainObject): ReturnType<FieldReader> {
+  const options = getMerged(field, "options");
+  const own = isPlainObject(options) ? options : {};
+  const isList = Boolean(getMerged(field, "list")) ||
+    getOwn(own, "multiple") === true;
+  return {
+    type: toText(getMerged(field, "type")) ?? "component",
+    required: getMerged(field, "required") === true,
+    list: isList || undefined,
+    options: optionsOf(getOwn(own, "values")),
+    fields: fieldsOf(field, pagesField),
+  };
+}
+
+/**
+ * Reads a field of Decap CMS. It is required unless it says otherwise. The
+ * elements of a list are texts, values of one `field`, or mappings.
+ */
+function decapField(field: PlainObject): ReturnType<FieldReader> {
+  const type = toText(getMerged(field, "widget")) ?? "string";
+  const required = getMerged(field, "required") !== false;
+  const options = optionsOf(getMerged(field, "options"));
+  const fields = fieldsOf(field, decapField);
+  if (type !== "list") {
+    const list = getMerged(field, "multiple") === true || undefined;
+    return { type, required, list, options, fields };
+  }
+  const one = getMerged(field, "field");
+  if (isPlainObject(one)) {
+    const { type, list, options, fields } = decapField(one);
+    const inner = list ? { type: "list" } : { type, options, fields };
+    return { required, list: true, ...inner };
+  }
+  const isMapping = fields !== undefined ||
+    getMerged(field, "types") !== undefined;
+  const element = isMapping ? "object" : "string";
+  return { type: element, required, list: true, fields };
+}
+
+/** Returns the values of a choice. An option may also have a label. */
+function optionsOf(given: PlainValue | undefined): FieldBody["options"] {
+  if (!Array.isArray(given)) return undefined;
+  const values = given.map((option) =>
+    isPlainObject(option) ? getOwn(option, "value") : option
+  ).filter((value) =>
+    value !== null && value !== undefined && typeof value !== "object"
+  );
+  return values.length === 0 ? undefined : values;
 }
 
 /**

@@ -1,6 +1,7 @@
 // Collections that a repository declares for a content management system, and
 // the rules for their entries. All of this is plain data.
 
+import type { FieldBody } from "../api/contract.ts";
 import { compileGlob } from "./glob.ts";
 
 /** Paths of the configuration files of content management systems. */
@@ -31,6 +32,9 @@ export interface EntryRule {
 /** A folder to which the repository gives a name. */
 export interface Declared {
   readonly name: string;
+  readonly label?: string | undefined;
+  /** The fields of the front matter. Undefined if none are declared. */
+  readonly fields?: FieldBody[] | undefined;
   /**
    * The path from the repository's root without outer slashes. The root is the
    * empty string.

@@ -4,10 +4,12 @@ import { type Pace, TimeLimitError } from "../thread/compute.ts";
 import { FAILURE_TTL_MS, keepDerived } from "./derived.ts";
 import { textOf } from "./file_text.ts";
 import { type FrontMatter, readFrontMatter } from "./front_matter.ts";
+import type { DataFormat } from "./parse_data.ts";
 
 export interface FilesInput {
   readonly repository: string;
   readonly files: readonly {
+    /** What `derivedKey` returns. */
     readonly id: string;
     readonly bytes: Uint8Array;
   }[];
@@ -51,7 +53,7 @@ export function derive(
 ): Batch<void> {
   return inBatch(files, pace, ({ id, bytes }) => {
     if (!areSlow) {
-      return keepDerived(repository, id, frontMatterText(textOf(bytes)));
+      return keepDerived(repository, id, frontMatterText(textOf(bytes), id));
     }
     const message = "The text takes too long to parse";
     const slow: FrontMatter = { frontMatterError: { message, line: 1 } };
@@ -59,7 +61,11 @@ export function derive(
   });
 }
 
-/** Returns the front matter of a file's text as JSON. */
-export function frontMatterText(text: string | null): string {
-  return JSON.stringify(text === null ? {} : readFrontMatter(text));
+/**
+ * Returns the front matter or data of a file's text as JSON. `key` is that of
+ * `derivedKey`.
+ */
+export function frontMatterText(text: string | null, key: string): string {
+  const format = key.split(" ")[1] as DataFormat | undefined;
+  return JSON.stringify(text === null ? {} : readFrontMatter(text, format));
 }

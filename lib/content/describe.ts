@@ -10,7 +10,7 @@ import { FileList, inPathOrder } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
 import { project } from "./fields.ts";
-import { contentTypeOf, fileName, slugOf } from "./file_names.ts";
+import { contentTypeOf, derivedKey, fileName, slugOf } from "./file_names.ts";
 import { splitFenced, textOf } from "./file_text.ts";
 import type { FrontMatter } from "./front_matter.ts";
 import type { LfsPointer } from "./lfs_pointer.ts";
@@ -34,6 +34,10 @@ export interface DescribedFile {
    * if the object is sent.
    */
   readonly lfs?: LfsPointer;
+  /** Why a search found it. */
+  readonly match?: ItemBody["match"];
+  readonly lastChanged?: ItemBody["lastChanged"];
+  readonly created?: ItemBody["created"];
   /** Its bytes where its content is sent. */
   readonly bytes?: Uint8Array;
   /** Whether the front matter is sent. */
@@ -83,9 +87,9 @@ export interface Description {
  */
 export function describe(input: DescribeInput): Description | Missing {
   const { repository, files, fields, maxBytes } = input;
-  const texts = files.map(({ id, lfs, bytes, frontMatter }) =>
+  const texts = files.map(({ path, id, lfs, bytes, frontMatter }) =>
     frontMatter && (!lfs || bytes)
-      ? derivedText(repository, lfs?.oid ?? id)
+      ? derivedText(repository, derivedKey({ path, id: lfs?.oid ?? id }))
       : "{}"
   );
   const missing = [...files.keys()].filter((index) =>
@@ -128,7 +132,7 @@ export function describe(input: DescribeInput): Description | Missing {
 
 /** The fields of a file that need none of its bytes. */
 function ownFields(
-  { path, id, size, lfs }: DescribedFile,
+  { path, id, size, lfs, match, lastChanged, created }: DescribedFile,
   input: DescribeInput,
 ): Partial<ItemBody> {
   const { prefix } = input;
@@ -145,6 +149,9 @@ function ownFields(
       ? contentUrlOf(path, input)
       : undefined,
     htmlUrl: webUrlOf(path, input) ?? undefined,
+    lastChanged,
+    created,
+    match,
   };
 }
 
@@ -190,13 +197,13 @@ function htmlJoiner(input: DescribeInput) {
       ? JSON.parse(new TextDecoder().decode(json))
       : null;
     if (rendered === null) return {};
-    const { headings, excerpt, words } = rendered;
+    const { headings, excerpt, words, mdxComponents } = rendered;
     try {
       const html = joinHtml(
         rendered,
         (address) => resolveAddress(address, path, targets),
       );
-      return { html, headings, excerpt, words };
+      return { html, headings, excerpt, words, mdxComponents };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       return { htmlError: { message: "The file's HTML is too large." } };

@@ -1,11 +1,7 @@
 // Counts the values of front matter keys over a list of items.
 
 import type { FacetsBody } from "../api/contract.ts";
-import {
-  parseFrontMatterKey,
-  type PlainObject,
-  readFrontMatterKey,
-} from "./plain_value.ts";
+import { parseItemKey, type PlainObject, readItemKey } from "./plain_value.ts";
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
 const MAX_VALUES = 100;
@@ -27,11 +23,11 @@ export function countFacets(
   items: readonly (PlainObject | null)[],
 ): FacetsBody {
   return Object.fromEntries(facets.map((facet) => {
-    const key = parseFrontMatterKey(facet)!;
+    const key = parseItemKey(facet)!;
     const counts = new Map<FacetValue, number>();
     for (const frontMatter of items) {
       for (
-        const value of new Set([readFrontMatterKey(frontMatter, key)].flat(1))
+        const value of new Set([readItemKey(frontMatter, key)].flat(1))
       ) {
         if (value === undefined || typeof value === "object") continue;
         if (typeof value === "string" && value.length > MAX_CHARS) continue;

@@ -2,16 +2,17 @@
 // the keys. If it is missing, the `include…` parameters decide.
 
 import type { ItemBody } from "../api/contract.ts";
+import { type Kind, KINDS } from "./file_names.ts";
 import {
   getOwn,
   isPlainObject,
-  parseFrontMatterKey,
+  parseItemKey,
   type PlainObject,
 } from "./plain_value.ts";
 
 /** What has to be loaded from an item's file. */
 export type ItemNeeds = Readonly<
-  Record<"content" | "frontMatter" | "html", boolean>
+  Record<"content" | "frontMatter" | "html" | "history", boolean>
 >;
 
 /**
@@ -20,14 +21,24 @@ export type ItemNeeds = Readonly<
  */
 const NEEDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    nothing: "name path slug sha size lfs contentType contentUrl htmlUrl error",
+    nothing:
+      "name path slug sha size lfs contentType contentUrl htmlUrl match error index key",
     content: "encoding content body",
-    frontMatter: "frontMatter frontMatterError",
-    html: "html headings excerpt words htmlError",
+    frontMatter: "frontMatter frontMatterError data",
+    html: "html headings excerpt words mdxComponents htmlError",
+    history: "lastChanged",
   }).flatMap(([need, keys]) => keys.split(" ").map((key) => [key, need])),
 );
 /** Keys that report a failure are sent with the keys that they concern. */
 const ERROR_KEYS = ["error", "htmlError", "frontMatterError"];
+
+/** The fields of which a feed makes an entry. */
+export const FEED_FIELDS = [
+  ...["excerpt", "html", "path", "slug"],
+  ...["date", "description", "pubDate", "title", "updated"].map((key) =>
+    `frontMatter.${key}`
+  ),
+];
 
 const MAX_FIELDS = 50;
 const MAX_FACETS = 5;
@@ -41,12 +52,12 @@ export function parseFields(text: string): string[] {
   if (fields.length > MAX_FIELDS) {
     throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
   }
-  if (fields.every((field) => NEEDS.has(field) || parseFrontMatterKey(field))) {
+  if (fields.every((field) => NEEDS.has(field) || parseItemKey(field))) {
     return fields;
   }
   const keys = [...NEEDS.keys()].join(", ");
   throw new SyntaxError(
-    `must be comma-separated keys of an item: ${keys} or frontMatter.<key>`,
+    `must be comma-separated keys of an item: ${keys}, frontMatter.<key> or data.<key>`,
   );
 }
 
@@ -57,12 +68,24 @@ export function parseFields(text: string): string[] {
  */
 export function parseFacets(text: string): string[] {
   const facets = [...new Set(text.split(","))].sort();
-  if (facets.length <= MAX_FACETS && facets.every(parseFrontMatterKey)) {
+  if (facets.length <= MAX_FACETS && facets.every(parseItemKey)) {
     return facets;
   }
   throw new SyntaxError(
-    `must be at most ${MAX_FACETS} comma-separated frontMatter.<key>`,
+    `must be at most ${MAX_FACETS} comma-separated frontMatter.<key> or data.<key>`,
   );
+}
+
+/**
+ * Returns the kinds of a comma-separated list, sorted and without duplicates.
+ * @throws {SyntaxError} if one is unknown.
+ */
+export function parseKinds(text: string): Kind[] {
+  const kinds = [...new Set(text.split(","))].sort();
+  const isKind = (kind: string): kind is Kind =>
+    KINDS.some((one) => one === kind);
+  if (kinds.every(isKind)) return kinds;
+  throw new SyntaxError(`must be comma-separated: ${KINDS.join(", ")}`);
 }
 
 /** Returns what the items of a list need for these parameters. */
@@ -72,12 +95,13 @@ export function needsOf(
     includeContent = false,
     includeFrontMatter = false,
     includeHtml = false,
+    includeHistory = false,
   }:
     & { readonly fields?: readonly string[] | undefined }
     & {
-      readonly [Key in "Content" | "FrontMatter" | "Html" as `include${Key}`]?:
-        | boolean
-        | undefined;
+      readonly [
+        Key in "Content" | "FrontMatter" | "Html" | "History" as `include${Key}`
+      ]?: boolean | undefined;
     },
 ): ItemNeeds {
   const needs = fields?.map(needOf);
@@ -86,6 +110,7 @@ export function needsOf(
     frontMatter: needs?.includes("frontMatter") ??
       (includeContent || includeFrontMatter),
     html: needs?.includes("html") ?? includeHtml,
+    history: needs?.includes("history") ?? includeHistory,
   };
 }
 
@@ -95,7 +120,8 @@ export function project(
   fields: readonly string[],
 ): Partial<ItemBody> {
   const needs = ["nothing", ...fields.map(needOf)];
-  const inner = fields.map(parseFrontMatterKey).filter((keys) => keys !== null);
+  const inner = fields.map(parseItemKey).filter((keys) => keys !== null);
+  const picked = pick(item as PlainObject, inner);
   const projected: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(item)) {
     if (
@@ -103,8 +129,8 @@ export function project(
       (ERROR_KEYS.includes(key) && needs.includes(needOf(key)))
     ) {
       projected[key] = value;
-    } else if (key === "frontMatter" && inner.length > 0) {
-      projected[key] = pick(value as PlainObject, inner);
+    } else if (inner.some(([first]) => first === key)) {
+      projected[key] = picked[key] ?? {};
     }
   }
   return projected;
@@ -115,14 +141,14 @@ function needOf(field: string): string {
   return NEEDS.get(field) ?? "frontMatter";
 }
 
-/** Returns the named values of front matter with their nesting. */
+/** Returns the named values with their nesting. */
 function pick(
-  frontMatter: PlainObject,
+  item: PlainObject,
   fields: readonly (readonly string[])[],
 ): PlainObject {
   const picked = Map.groupBy(fields, ([key]) => key!).entries().map(
     ([key, below]) => {
-      const value = getOwn(frontMatter, key);
+      const value = getOwn(item, key);
       if (below.some(({ length }) => length === 1)) {
         return [key, value] as const;
       }

@@ -1,5 +1,4 @@
-// Derives the media type and the slug of a file from its name, and whether it
-// is Markdown. Lists and single files agree because both use this module.
+// Derives the media type, the kind and the slug of a file from its name. Lists and single files agree because both use this module.
 
 import { mimes } from "mrmime";
 
@@ -42,6 +41,19 @@ export function slugOf(pathInside: string): string {
   return dot <= nameStart ? pathInside : pathInside.slice(0, dot);
 }
 
+/** Kinds of files by their names. */
+export const KINDS = ["markdown", "text", "data", "image", "other"] as const;
+export type Kind = typeof KINDS[number];
+
+/** Returns the kind of a file. Data files hold rows, lists or mappings. */
+export function kindOf(name: string): Kind {
+  if (isMarkdown(name)) return "markdown";
+  if (/\.(json|jsonl|ya?ml|toml|csv|tsv)$/i.test(name)) return "data";
+  const type = contentTypeOf(name);
+  if (type.startsWith("image/")) return "image";
+  return /^text\/|[/+](javascript|json|xml)\b/.test(type) ? "text" : "other";
+}
+
 /** Returns whether a name ends with `.md`, `.markdown` or `.mdx`. */
 export function isMarkdown(name: string): boolean {
   return /\.(md|markdown|mdx)$/i.test(name);
@@ -50,6 +62,21 @@ export function isMarkdown(name: string): boolean {
 /** Returns whether a name ends with `.mdx`. */
 export function isMdx(name: string): boolean {
   return /\.mdx$/i.test(name);
+}
+
+/**
+ * Returns the key of what is derived from a file: its blob id, followed by its
+ * format if it is JSON, YAML or TOML.
+ */
+export function derivedKey({ path, id }: { path: string; id: string }): string {
+  const [, format] = /\.(json|ya?ml|toml)$/i.exec(path) ?? [];
+  if (format === undefined) return id;
+  return `${id} ${format.toLowerCase().replace("yml", "yaml")}`;
+}
+
+/** Returns whether a name ends like that of a file with rows or entries. */
+export function isDataFile(name: string): boolean {
+  return /\.(csv|tsv|json|jsonl|ndjson|ya?ml|toml)$/i.test(name);
 }
 
 /** Returns the media type for a file name (RFC 2046). Text has a charset. */

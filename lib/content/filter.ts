@@ -1,16 +1,17 @@
 // Parses the filters of a list: `filter[frontMatter.tags]=deno`,
 // `filter[name]=*.md`, `filter[path]=!drafts/**`,
-// `filter[frontMatter.date][gte]=2026-01-01`. An item must satisfy all filters.
+// `filter[frontMatter.date][gte]=2026-01-01`, `filter[name][contains]=guide`. An
+// item must satisfy all filters.
 // Every invalid filter is reported.
 
 import type { ParameterError } from "../errors.ts";
 import { fileName } from "./file_names.ts";
 import { compileGlob } from "./glob.ts";
 import {
-  parseFrontMatterKey,
+  parseItemKey,
   type PlainObject,
   type PlainValue,
-  readFrontMatterKey,
+  readItemKey,
 } from "./plain_value.ts";
 import { compareKeys, sortKeyOf } from "./sort.ts";
 
@@ -21,8 +22,8 @@ const MAX_FILTERS = 20;
 const MAX_TOTAL_CHARS = 4096;
 
 const GRAMMAR =
-  "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
-  "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
+  "must be filter[name], filter[path] or filter[frontMatter.<key>], each also " +
+  "with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
 
 const FILTER_NAME = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s;
 
@@ -37,7 +38,7 @@ const COMPARISONS: ReadonlyMap<string, (order: number) => boolean> = new Map([
 /** Tests a file by its path from the collection's folder. */
 type PathTest = (path: string) => boolean;
 /** Tests a file by its front matter. Null means that it has no front matter. */
-type FrontMatterTest = (frontMatter: PlainObject | null) => boolean;
+type FrontMatterTest = (item: PlainObject | null) => boolean;
 
 /** Returns whether a query parameter is a valid or invalid filter. */
 export function isFilterParameter(name: string): boolean {
@@ -72,16 +73,20 @@ export function parseFilters(
       const [, field = "", operator] = FILTER_NAME.exec(name) ?? [];
       const negated = operator === undefined && value.startsWith("!");
       const text = negated ? value.slice(1) : value;
-      if (operator === undefined && (field === "name" || field === "path")) {
+      const isPlain = field === "name" || field === "path";
+      if (isPlain && operator === "contains") {
+        const contains = containsTest(text);
+        byPath.push((path) =>
+          contains(field === "path" ? path : fileName(path))
+        );
+      } else if (isPlain && operator === undefined) {
         const test = globTest(field, text);
         byPath.push((path) => test(path) !== negated);
       } else {
-        const key = parseFrontMatterKey(field);
+        const key = parseItemKey(field);
         const test = key && valueTest(operator, text);
         if (!test) throw new SyntaxError(GRAMMAR);
-        byFrontMatter.push((frontMatter) =>
-          test(readFrontMatterKey(frontMatter, key)) !== negated
-        );
+        byFrontMatter.push((item) => test(readItemKey(item, key)) !== negated);
       }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
@@ -106,6 +111,19 @@ function globTest(field: "name" | "path", pattern: string): PathTest {
 }
 
 /**
+ * Removes case and diacritics. Upper case makes `ß` and `SS` equal. The text is
+ * composed again so that Korean and Japanese letters stay whole.
+ */
+const fold = (text: string) =>
+  text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").normalize("NFC")
+    .toUpperCase();
+
+function containsTest(given: string): (text: string) => boolean {
+  const wanted = fold(given);
+  return (text) => fold(text).includes(wanted);
+}
+
+/**
  * Returns the test of a front matter value, or null for an unknown operator. A
  * value matches by its text. Numbers, booleans and null match by their JSON. A
  * list matches if one element matches. A mapping never matches. Comparisons
@@ -120,6 +138,13 @@ function valueTest(
       (one === null || typeof one !== "object") && one !== undefined &&
       String(one) === given;
     return (value) => [value].flat(1).some(isText);
+  }
+  if (operator === "contains") {
+    const contains = containsTest(given);
+    return (value) =>
+      [value].flat(1).some((one) =>
+        one !== undefined && typeof one !== "object" && contains(String(one))
+      );
   }
   const isBoolean = given === "true" || given === "false";
   if (operator === "exists") {

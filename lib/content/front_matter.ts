@@ -3,8 +3,12 @@
 // bounded, so this runs on the content thread.
 
 import { splitFenced } from "./file_text.ts";
-import { DataError, parseData } from "./parse_data.ts";
-import { isPlainObject, type PlainObject } from "./plain_value.ts";
+import { DataError, type DataFormat, parseData } from "./parse_data.ts";
+import {
+  isPlainObject,
+  type PlainObject,
+  type PlainValue,
+} from "./plain_value.ts";
 
 /**
  * A file's front matter, or why it does not parse. Empty if the file has no
@@ -12,6 +16,8 @@ import { isPlainObject, type PlainObject } from "./plain_value.ts";
  */
 export interface FrontMatter {
   readonly frontMatter?: PlainObject;
+  /** The value of a JSON, YAML or TOML file. */
+  readonly data?: PlainValue;
   readonly frontMatterError?: {
     readonly message: string;
     readonly line: number;
@@ -22,14 +28,21 @@ export interface FrontMatter {
 const LIMITS = { maxChars: 256 * 1024, maxRepeatedChars: 16 * 1024 };
 
 /**
- * Returns the front matter at the start of a text. A byte order mark may come
- * first. A text has no front matter if the opening or closing line is missing
+ * Returns the front matter at the start of a text, or its data if it has a data
+ * format. A byte order mark may come first. A text has no front matter if the opening or closing line is missing
  * or if its YAML is not a mapping.
  */
-export function readFrontMatter(text: string): FrontMatter {
+export function readFrontMatter(
+  text: string,
+  format?: DataFormat,
+): FrontMatter {
   const { fence, block } = splitFenced(text);
-  if (fence === "") return {};
+  if (fence === "" && format === undefined) return {};
   try {
+    if (fence === "" && format !== undefined) {
+      const whole = text.replace(/^\ufeff/, "");
+      return { data: parseData(whole, { format, ...LIMITS }) };
+    }
     const frontMatter = parseData(block, {
       format: fence === "---" ? "yaml" : "toml",
       ...LIMITS,
@@ -38,8 +51,7 @@ export function readFrontMatter(text: string): FrontMatter {
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     // The opening line is the first line of the file.
-    return {
-      frontMatterError: { message: error.message, line: error.line + 1 },
-    };
+    const line = error.line + (fence === "" ? 0 : 1);
+    return { frontMatterError: { message: error.message, line } };
   }
 }

@@ -23,6 +23,8 @@ import type { PlainValue } from "./plain_value.ts";
  */
 type DataLimits = Readonly<Record<"maxChars" | "maxRepeatedChars", number>>;
 
+export type DataFormat = "json" | "toml" | "yaml";
+
 const MAX_DEPTH = 64;
 const TOO_DEEP = `The text is nested deeper than ${MAX_DEPTH} levels`;
 const MAX_MESSAGE_CHARS = 160;
@@ -60,7 +62,7 @@ export class DataError extends Error {
  */
 export function parseData(
   text: string,
-  { format, ...limits }: DataLimits & { readonly format: "yaml" | "toml" },
+  { format, ...limits }: DataLimits & { readonly format: DataFormat },
 ): PlainValue {
   if (text.length > limits.maxChars) {
     throw new DataError(
@@ -69,6 +71,7 @@ export function parseData(
     );
   }
   try {
+    if (format === "json") return parseJson(text);
     return format === "toml" ? parseTomlText(text) : parseYaml(text, limits);
   } catch (error) {
     // The parsers are recursive, so deep text overflows the stack.
@@ -91,10 +94,27 @@ function parseTomlText(text: string): PlainValue {
   }
 }
 
+/**
+ * Parses JSON. The parser names no line, so `line` is that of the text.
+ * @throws {DataError} if the text does not parse or is nested too deep.
+ */
+export function parseJson(text: string, line = 1): PlainValue {
+  try {
+    return toPlain(JSON.parse(text), 0);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new DataError(error.message, line);
+  }
+}
+
 function toPlain(value: unknown, depth: number): PlainValue {
   // The parser does not report the line of a table.
   if (depth > MAX_DEPTH) throw new DataError(TOO_DEEP, 1);
-  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (
+    value === null || typeof value === "string" || typeof value === "boolean"
+  ) {
+    return value;
+  }
   if (typeof value === "number") {
     return Number.isFinite(value)
       ? value

@@ -31,30 +31,30 @@ export function getOwn(
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-const KEY_PREFIX = "frontMatter.";
+const KEY_PREFIX = /^(?:frontMatter|data)\./;
 const MAX_KEY_CHARS = 256;
 
 /**
- * Returns the keys of `frontMatter.author.name` from the outermost mapping
- * inwards. There is at least one key. Returns null if the text has another
+ * Returns the keys of `frontMatter.author.name` or `data.name` from the item
+ * inwards. There are at least two keys. Returns null if the text has another
  * syntax or is over 256 characters long.
  */
-export function parseFrontMatterKey(text: string): readonly string[] | null {
-  if (!text.startsWith(KEY_PREFIX) || text.length > MAX_KEY_CHARS) return null;
-  const keys = text.slice(KEY_PREFIX.length).split(".");
+export function parseItemKey(text: string): readonly string[] | null {
+  if (!KEY_PREFIX.test(text) || text.length > MAX_KEY_CHARS) return null;
+  const keys = text.split(".");
   return keys.includes("") ? null : keys;
 }
 
 /**
- * Returns the value under a key of a file's front matter, or undefined if there
- * is no such value.
+ * Returns the value under a key of an item that has `frontMatter` or `data`, or
+ * undefined if there is no such value.
  */
-export function readFrontMatterKey(
-  frontMatter: PlainObject | null,
+export function readItemKey(
+  item: PlainObject | null,
   key: readonly string[],
 ): PlainValue | undefined {
   return key.reduce<PlainValue | undefined>(
     (value, name) => isPlainObject(value) ? getOwn(value, name) : undefined,
-    frontMatter ?? undefined,
+    item ?? undefined,
   );
 }

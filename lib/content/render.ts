@@ -1,5 +1,5 @@
-// Renders the Markdown files of a page to JSON that can be cached. Relative
-// addresses in the HTML are not resolved yet.
+// Renders the Markdown and MDX files of a page to JSON that can be cached.
+// Relative addresses in the HTML are not resolved yet.
 
 import type { Pace } from "../thread/compute.ts";
 import {
@@ -20,7 +20,9 @@ const MAX_BYTES = 1 << 20;
  * JSON null. A string says why a file cannot be rendered.
  */
 export function render(
-  { repository, files }: FilesInput,
+  { repository, files, areMdx = false }: FilesInput & {
+    readonly areMdx?: boolean;
+  },
   pace: Pace,
 ): Batch<Uint8Array<ArrayBuffer> | string> {
   const encoder = new TextEncoder();
@@ -29,13 +31,17 @@ export function render(
     if (text === null) return encoder.encode("null");
     // Fences alone do not make front matter. The text between them has to be a
     // mapping.
-    const derived = derivedText(repository, id) ?? frontMatterText(text);
+    const derived = derivedText(repository, id) ?? frontMatterText(text, id);
     const body = derived === "{}" ? text : splitFenced(text).body;
     if (encoder.encode(body).length > MAX_BYTES) {
       return "Markdown over 1 MiB is not rendered.";
     }
+    // Errors in MDX name the line of the file. Blank lines change nothing else.
+    const lines = text.slice(0, text.length - body.length)
+      .replace(/[^\n]+/g, "");
     try {
-      return encoder.encode(JSON.stringify(renderMarkdown(body)));
+      const rendered = renderMarkdown(lines + body, areMdx);
+      return encoder.encode(JSON.stringify(rendered));
     } catch (error) {
       if (error instanceof RenderFailure) return error.message;
       if (!(error instanceof RangeError)) throw error;

@@ -17,6 +17,7 @@ import remarkParse from "remark-parse";
 import remarkRehype from "remark-rehype";
 import { unified } from "unified";
 import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
+import { parseMdx } from "./mdx.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
 
 // deno-lint-ignore no-control-regex -- the standard names these characters
@@ -93,28 +94,37 @@ const toHtmlTree = unified().use(remarkRehype, {
   clobberPrefix: "",
   footnoteLabel: TOKEN,
 }).freeze();
-const sanitizer = unified().use(rehypeRaw).use(() => lowerSchemes).use(
-  rehypeSanitize,
-  SCHEMA,
-)
-  .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
+const sanitizerOf = (schema: Schema) =>
+  unified().use(rehypeRaw).use(() => lowerSchemes).use(rehypeSanitize, schema)
+    .use(rehypeSlug, { prefix: ID_PREFIX }).freeze();
+const sanitizer = sanitizerOf(SCHEMA);
+const mdxSanitizer = sanitizerOf({
+  ...SCHEMA,
+  attributes: {
+    ...SCHEMA.attributes,
+    div: [...SCHEMA.attributes?.["div"] ?? [], "dataComponent"],
+    span: ["dataComponent"],
+  },
+});
 const writer = unified().use(rehypeStringify).freeze();
 
 /**
- * Renders the text of a Markdown file without its front matter.
- * @throws {RenderFailure} if the HTML would be too large or if the file has
- * more than 5,000 relative addresses.
+ * Renders the text of a Markdown or MDX file without its front matter.
+ * @throws {RenderFailure} if the HTML would be too large, if the file has more
+ * than 5,000 relative addresses, or if it is not MDX.
  * @throws {RangeError} if the file is nested too deeply. The pipeline walks
  * trees by recursion.
  */
-export function renderMarkdown(text: string): Rendered {
+export function renderMarkdown(text: string, isMdx = false): Rendered {
   const markdown = text.replace(/^\ufeff/, "");
-  const source = parser.parse(markdown);
+  const mdx = isMdx ? parseMdx(markdown) : null;
+  const source = mdx?.tree ?? parser.parse(markdown);
   refuseGrowth(source);
   for (const node of source.children) {
     if (node.type === "blockquote") markAlert(node, markdown);
   }
-  const tree = sanitizer.runSync(toHtmlTree.runSync(source)) as Root;
+  const sanitize = isMdx ? mdxSanitizer : sanitizer;
+  const tree = sanitize.runSync(toHtmlTree.runSync(source)) as Root;
   const footnotesHeading = elementsOf(tree).find(({ children: [text] }) =>
     text?.type === "text" && text.value === TOKEN
   );
@@ -132,6 +142,7 @@ export function renderMarkdown(text: string): Rendered {
     parts: html.split(OPEN_ADDRESS),
     addresses,
     ...outlineOf(tree, footnotesHeading),
+    ...(mdx && { mdxComponents: mdx.components }),
   };
 }
 

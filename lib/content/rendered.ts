@@ -39,6 +39,8 @@ export interface Rendered {
   /** Has at most 300 UTF-16 units. */
   excerpt: string;
   words: number;
+  /** The names of components in MDX. */
+  mdxComponents?: string[];
 }
 
 /**

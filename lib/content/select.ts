@@ -9,17 +9,27 @@ import { FileList } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
 import { countFacets } from "./facets.ts";
-import { fileName, isMarkdown, needsReading, slugOf } from "./file_names.ts";
+import {
+  derivedKey,
+  fileName,
+  isMarkdown,
+  type Kind,
+  kindOf,
+  needsReading,
+  slugOf,
+} from "./file_names.ts";
 import { parseFilters } from "./filter.ts";
-import type { FrontMatter } from "./front_matter.ts";
 import type { PlainObject } from "./plain_value.ts";
 import { parseSort, sortIndices } from "./sort.ts";
+import { suggest } from "./suggest.ts";
 
+/** The number of slugs that are compared with an unknown one. */
+const MAX_NEAR = 2_000;
 /**
  * Limits for sorting and filtering by front matter. `files` and `bytes` limit
  * the files to load. `chars` limits their front matter as JSON.
  */
-const MAX_READ = { files: 20_000, bytes: 256 << 20, chars: 16 << 20 };
+export const MAX_READ = { files: 20_000, bytes: 256 << 20, chars: 16 << 20 };
 
 export interface SelectInput {
   readonly repository: string;
@@ -27,10 +37,17 @@ export interface SelectInput {
   readonly folder: string;
   readonly files: Uint8Array;
   readonly rule: EntryRule | undefined;
-  readonly sort: string;
+  /** Whether only Markdown is selected. */
+  readonly onlyMarkdown?: boolean;
+  /** Undefined is by score, else by path. */
+  readonly sort: string | undefined;
   readonly filter: readonly (readonly [string, string])[];
+  /** The kinds of files to select. Undefined selects all kinds. */
+  readonly kind?: readonly Kind[] | undefined;
   readonly facets: readonly string[];
   readonly maxItemBytes: number;
+  /** Scores of the only files that a search leaves, by index. */
+  readonly scores?: ReadonlyMap<number, number> | undefined;
 }
 
 /**
@@ -46,10 +63,12 @@ export interface Selection {
  * @throws {CollectionsError} collection-too-large.
  */
 export function select(input: SelectInput): Selection | Missing {
-  const { repository, rule, sort, filter, facets, maxItemBytes } = input;
+  const { repository, rule, sort, filter, kind, facets, maxItemBytes, scores } =
+    input;
   const files = new FileList(input.files);
-  const order = parseSort(sort);
+  const order = parseSort(sort ?? "path");
   const { byPath, byFrontMatter } = parseFilters(filter);
+  if (kind) byPath.unshift((path) => kind.includes(kindOf(fileName(path))));
   const readsFiles = typeof order.by !== "string" ||
     byFrontMatter.length + facets.length > 0;
   const accepts = compileRule(rule);
@@ -63,13 +82,15 @@ export function select(input: SelectInput): Selection | Missing {
   let bytes = 0;
   for (let index = 0; index < files.length; index++) {
     const path = files.pathAt(index);
+    if (scores?.has(index) === false) continue;
     if (!accepts(path) || !byPath.every((passes) => passes(path))) continue;
+    if (input.onlyMarkdown && !isMarkdown(path)) continue;
     chosen.push(index);
     const size = files.sizeAt(index);
     if (!readsFiles || !needsReading(fileName(path), size, maxItemBytes)) {
       continue;
     }
-    ids.set(index, files.idAt(index));
+    ids.set(index, derivedKey(files.at(index)));
     bytes += size;
     if (ids.size > MAX_READ.files || bytes > MAX_READ.bytes) {
       const most = `${MAX_READ.files} files and ${MAX_READ.bytes} bytes`;
@@ -91,27 +112,30 @@ export function select(input: SelectInput): Selection | Missing {
     if (chars > MAX_READ.chars) {
       throw tooLarge("its front matter does not fit into memory");
     }
-    const { frontMatter }: FrontMatter = JSON.parse(text ?? "{}");
-    parsed.set(id, frontMatter ?? null);
+    parsed.set(id, JSON.parse(text ?? "{}"));
   }
   if (missing.length > 0) return { missing };
 
-  const frontMatterAt = (index: number) =>
-    parsed.get(ids.get(index) ?? "") ?? null;
+  const itemAt = (index: number) => parsed.get(ids.get(index) ?? "") ?? null;
   const passing = chosen.filter((index) =>
-    byFrontMatter.every((passes) => passes(frontMatterAt(index)))
+    byFrontMatter.every((passes) => passes(itemAt(index)))
   );
-  const indices = sortIndices(passing, order, {
-    name: (index) => fileName(files.pathAt(index)),
-    size: (index) => files.sizeAt(index),
-    frontMatter: frontMatterAt,
-  });
-  return { indices, facets: countFacets(facets, passing.map(frontMatterAt)) };
+  const indices = scores !== undefined && sort === undefined
+    ? Uint32Array.from(
+      passing.toSorted((a, b) => scores.get(b)! - scores.get(a)!),
+    )
+    : sortIndices(passing, order, {
+      name: (index) => fileName(files.pathAt(index)),
+      size: (index) => files.sizeAt(index),
+      item: itemAt,
+    });
+  return { indices, facets: countFacets(facets, passing.map(itemAt)) };
 }
 
 /**
  * Returns the number of items with a slug and the first of their paths. If some
- * of the items are Markdown, only those count.
+ * of the items are Markdown, only those count. If there is none, `suggestions`
+ * are slugs that sort near it.
  */
 export function findSlug(
   input: { files: Uint8Array; slug: string; rule: EntryRule | undefined },
@@ -136,5 +160,13 @@ export function findSlug(
   }
   const markdown = found.filter(isMarkdown);
   const paths = markdown.length > 0 ? markdown : found;
-  return { count: paths.length, paths: paths.slice(0, MAX_NAMED) };
+  const names: string[] = [];
+  const near = Math.max(0, files.lowerBound(slug) - MAX_NEAR / 2);
+  const end = paths.length > 0 ? 0 : Math.min(files.length, near + MAX_NEAR);
+  for (let index = near; index < end; index++) {
+    const path = files.pathAt(index);
+    if (accepts(path)) names.push(slugOf(path));
+  }
+  const suggestions = suggest({ name: slug, names, folders: [] });
+  return { count: paths.length, paths: paths.slice(0, MAX_NAMED), suggestions };
 }

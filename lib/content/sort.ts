@@ -2,10 +2,10 @@
 // kinds are never compared. Equal items stay in path order.
 
 import {
-  parseFrontMatterKey,
+  parseItemKey,
   type PlainObject,
   type PlainValue,
-  readFrontMatterKey,
+  readItemKey,
 } from "./plain_value.ts";
 
 /** Text is compared by its beginning. Comparing long equal texts is slow. */
@@ -26,10 +26,10 @@ export function parseSort(text: string): Sort {
   const descending = text.startsWith("-");
   const field = descending ? text.slice(1) : text;
   const isPlain = field === "path" || field === "name" || field === "size";
-  const by = isPlain ? field : parseFrontMatterKey(field);
+  const by = isPlain ? field : parseItemKey(field);
   if (by !== null) return { by, descending };
   throw new SyntaxError(
-    'must be path, name, size or frontMatter.<key>, with "-" in front for descending',
+    'must be path, name, size, frontMatter.<key> or data.<key>, with "-" in front for descending',
   );
 }
 
@@ -47,7 +47,7 @@ export function sortIndices(
   keys: {
     readonly name: (index: number) => string;
     readonly size: (index: number) => number;
-    readonly frontMatter: (index: number) => PlainObject | null;
+    readonly item: (index: number) => PlainObject | null;
   },
 ): Uint32Array {
   const keyOf = (index: number): SortKey | null => {
@@ -56,7 +56,7 @@ export function sortIndices(
     if (by === "name") {
       return { kind: 2, value: keys.name(index).slice(0, MAX_TEXT_CHARS) };
     }
-    return sortKeyOf(readFrontMatterKey(keys.frontMatter(index), by));
+    return sortKeyOf(readItemKey(keys.item(index), by));
   };
   const keyed: { readonly index: number; readonly key: SortKey }[] = [];
   const others: number[] = [];

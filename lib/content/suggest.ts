@@ -17,7 +17,7 @@ const MAX_SUGGESTIONS = 5;
  */
 const MAX_COMPARED_CHARS = 32;
 
-/** A folder whose sub-folders may be suggested. */
+/** A folder whose entries may be suggested. */
 export interface NamedFolder {
   /** The bytes of the list of its entries. */
   readonly entries: Uint8Array;
@@ -31,6 +31,8 @@ export interface SuggestInput {
   readonly name: string;
   readonly names: readonly string[];
   readonly folders: readonly NamedFolder[];
+  /** Which entries of the folders are suggested. */
+  readonly kind?: "folder" | "file";
 }
 
 /**
@@ -39,7 +41,9 @@ export interface SuggestInput {
  * case differs. It is 1 if one name contains the other. Otherwise it is 1 plus
  * the number of edits divided by the longer name's length.
  */
-export function suggest({ name, names, folders }: SuggestInput): string[] {
+export function suggest(
+  { name, names, folders, kind = "folder" }: SuggestInput,
+): string[] {
   const wanted = name.toLowerCase();
   const wantedEnd = wanted.slice(-MAX_COMPARED_CHARS);
   const distanceOf = (lower: string): number => {
@@ -51,7 +55,7 @@ export function suggest({ name, names, folders }: SuggestInput): string[] {
   };
   const candidates = [
     ...names,
-    ...folders.flatMap((folder) => namesIn(folder)),
+    ...folders.flatMap((folder) => namesIn(folder, kind)),
   ];
   const compared = new Set(candidates.slice(0, MAX_CANDIDATES)).values()
     .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) }))
@@ -62,8 +66,11 @@ export function suggest({ name, names, folders }: SuggestInput): string[] {
     .toArray();
 }
 
-function namesIn({ entries, prefix, isRoot }: NamedFolder): string[] {
-  return new TreeEntries(new FileList(entries)).ofKind("folder")
+function namesIn(
+  { entries, prefix, isRoot }: NamedFolder,
+  kind: "folder" | "file",
+): string[] {
+  return new TreeEntries(new FileList(entries)).ofKind(kind)
     .filter(({ name }) => !name.startsWith("."))
     .take(MAX_CANDIDATES)
     .map(({ name }) => prefix + (isRoot ? name.replace(/^_(?=.)/s, "") : name))

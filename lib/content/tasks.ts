@@ -2,8 +2,10 @@
 // runs it.
 
 import type { Task } from "../thread/compute.ts";
+import type { CollectionsInput, DescribedCollections } from "./collections.ts";
 import type { Missing } from "./derived.ts";
 import type { DescribeInput, Description } from "./describe.ts";
+import type { FeedInput, SitemapInput } from "./feed.ts";
 
 /** Makes a task of a single piece of work. */
 function whole<Input, Output>(
@@ -34,7 +36,19 @@ export const renderTask = {
 /** Builds the items of a page as JSON. */
 export const describeTask: Task<DescribeInput, Description | Missing> = {
   ...whole("describe", async () => (await import("./describe.ts")).describe),
-  transfer: (output) => "json" in output ? [output.json.buffer] : [],
+  moveOutput: (output) => "json" in output ? [output.json.buffer] : [],
+};
+
+/** Writes a feed. */
+export const feedTask: Task<FeedInput, Uint8Array<ArrayBuffer>> = {
+  ...whole("feed", async () => (await import("./feed.ts")).writeFeed),
+  moveOutput: (bytes) => [bytes.buffer],
+};
+
+/** Writes a sitemap. */
+export const sitemapTask: Task<SitemapInput, Uint8Array<ArrayBuffer>> = {
+  ...whole("sitemap", async () => (await import("./feed.ts")).writeSitemap),
+  moveOutput: (bytes) => [bytes.buffer],
 };
 
 /** Selects the files of a list. */
@@ -42,6 +56,36 @@ export const selectTask = whole(
   "select",
   async () => (await import("./select.ts")).select,
 );
+
+/** Adds files to a search index. The thread keeps it. */
+export const indexTask = {
+  name: "index",
+  load: async () => (await import("./search.ts")).indexFiles,
+};
+
+/** Searches the text of a collection. */
+export const searchTask = {
+  name: "search",
+  load: async () => (await import("./search.ts")).search,
+};
+
+/** Parses the rows of a data file. The thread keeps them. */
+export const tableTask = whole(
+  "table",
+  async () => (await import("./rows.ts")).parseTable,
+);
+
+/** Adds the rows of a data file to a search index. */
+export const indexTableTask = {
+  name: "index-table",
+  load: async () => (await import("./rows.ts")).indexTable,
+};
+
+/** Lists the rows of a data file. */
+export const rowsTask = {
+  name: "rows",
+  load: async () => (await import("./rows.ts")).listRows,
+};
 
 /** Finds the items with a slug. */
 export const findSlugTask = whole(
@@ -55,10 +99,28 @@ export const declarationsTask = whole(
   async () => (await import("./cms.ts")).readConfig,
 );
 
+/** Describes the collections of a repository. */
+export const collectionsTask: Task<
+  CollectionsInput,
+  DescribedCollections | Missing
+> = {
+  ...whole(
+    "collections",
+    async () => (await import("./collections.ts")).describeCollections,
+  ),
+  moveOutput: (output) => "text" in output ? [output.text.buffer] : [],
+};
+
 /** Joins the parts of a listing. */
 export const joinListsTask = whole(
   "join-lists",
   async () => (await import("./join_lists.ts")).joinLists,
+);
+
+/** Compares two lists of files. */
+export const compareListsTask = whole(
+  "compare-lists",
+  async () => (await import("./changes.ts")).compareLists,
 );
 
 /** Suggests names that are similar to an unknown name. */

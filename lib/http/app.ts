@@ -6,13 +6,13 @@
 import { App, type FreshConfig } from "fresh";
 import { problem } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { clientOf } from "./client_address.ts";
+import { clientOf, loggedClient } from "./client_address.ts";
 import { mountRoutes, type Route } from "./file_routes.ts";
 import {
   addressOf,
   checkHost,
   hasValidHost,
-  limitToLoopback,
+  limitOrigins,
   requestKey,
 } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
@@ -49,7 +49,7 @@ const READ_METHODS = ["GET", "HEAD", "OPTIONS"];
 
 /**
  * Every origin may use CORS (Fetch Standard, "CORS protocol") because the
- * service is read-only and has no credentials.
+ * service is read-only and has no credentials. CORS_ORIGINS restricts it.
  */
 const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": READ_METHODS.join(", "),
@@ -127,13 +127,14 @@ function cachedResponse(
 ): Response | null {
   const { method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
-  const { clock, config, metrics, responses } = services;
+  const { clock, config, edge, metrics, responses } = services;
   const entry = responses.fresh(requestKey(request, config));
   if (entry === null) return null;
   const negotiated = negotiateBody(entry.body, request);
   const stream = streamOfHit(negotiated, request, info, services);
   const startedAtMs = clock.monotonicMs();
   const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
+  const isHeld = entry.expiresAtMs === Infinity;
   const id = nextRequestId();
   const headers = dataHeaders(
     {
@@ -142,10 +143,13 @@ function cachedResponse(
       freshForMs,
       cacheStatus: "hit",
       isStorable: true,
+      isHeld,
     },
+    edge,
     clock.now(),
   );
   const response = dataResponse(negotiated, headers, stream);
+  limitOrigins(request, response, config);
   metrics.countHit("response");
   const cacheStatus = headers["cache-status"];
   const { status } = response;
@@ -157,6 +161,10 @@ function cachedResponse(
     startedAtMs,
     status,
     cacheStatus,
+    bytes: status === 304 || method === "HEAD"
+      ? 0
+      : negotiated.coded.content.length,
+    client: () => clientOf(request, info, config),
   });
   return response;
 }
@@ -251,9 +259,16 @@ async function respond(
   }
   headers.set("x-request-id", context.id);
   if (status === 405) headers.set("allow", allow);
-  if (config.isPreview) limitToLoopback(request, response);
+  limitOrigins(request, response, config);
   const cacheStatus = headers.get("cache-status") ?? undefined;
-  writeRequestLine(services, { ...context, status, cacheStatus });
+  const hasBody = response.body !== null && method !== "HEAD";
+  writeRequestLine(services, {
+    ...context,
+    status,
+    cacheStatus,
+    bytes: hasBody ? Number(headers.get("content-length")) : 0,
+    client: () => context.client,
+  });
   if (method === "HEAD") return await withoutBody(response);
   if (response.body === null || context.isPaced) return response;
   // Only a streamed response reports when it was sent.
@@ -274,7 +289,7 @@ async function withoutBody(response: Response): Promise<Response> {
  * secrets.
  */
 function writeRequestLine(
-  { clock, log, metrics }: Services,
+  { clock, config, log, metrics }: Services,
   line:
     & Pick<
       HttpContext,
@@ -283,6 +298,9 @@ function writeRequestLine(
     & {
       readonly status: number;
       readonly cacheStatus: string | undefined;
+      /** The length of the body that is sent. */
+      readonly bytes: number;
+      readonly client: () => string;
     },
 ): void {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
@@ -297,7 +315,9 @@ function writeRequestLine(
     method: method.slice(0, 20),
     path: url.slice(start, end < 0 ? undefined : end).slice(0, 200),
     status,
+    bytes: line.bytes,
     ms: Math.round(durationMs * 10) / 10,
+    client: loggedClient(line.client, config),
     repository: line.repository,
     cache: line.cacheStatus,
   });

@@ -1,6 +1,12 @@
 // The address that identifies a client to the limits.
 
+import { createHmac, randomBytes } from "node:crypto";
 import type { Config } from "../settings.ts";
+
+const salt = randomBytes(32);
+const HASH_DIGITS = 16;
+/** A forwarded address may be any text. */
+const MAX_LOGGED = 64;
 
 /**
  * Returns the last entry of a forwarded header or null. Only the last entry was
@@ -29,6 +35,20 @@ export function clientOf(
   return clientKey(
     forwarded?.replace(/^\[(.*)\](:\d+)?$|^(\d[\d.]*):\d+$/, "$1$3") ?? remote,
   );
+}
+
+/**
+ * Returns the name of a client for the log. A hash has the salt of this process
+ * because all IPv4 addresses can be tried against a hash without a salt.
+ */
+export function loggedClient(
+  client: () => string,
+  { logClients }: Pick<Config, "logClients">,
+): string | undefined {
+  if (logClients === "none") return undefined;
+  if (logClients === "address") return client().slice(0, MAX_LOGGED);
+  return createHmac("sha256", salt).update(client()).digest("hex")
+    .slice(0, HASH_DIGITS);
 }
 
 /**

@@ -3,11 +3,26 @@
 // long, it checks the ref again. If the ref has moved and the source then
 // fails, it sends the response for the older commit.
 
-import type { ItemParameters, ListParameters } from "../api/parameters.ts";
-import { itemKey, linkHeader, listUrl } from "../api/parameters.ts";
+import type {
+  ChangesParameters,
+  CollectionsParameters,
+  ItemParameters,
+  ListParameters,
+} from "../api/parameters.ts";
+import {
+  changesKey,
+  collectionsKey,
+  itemKey,
+  linkHeader,
+  listUrl,
+  warningsOf,
+} from "../api/parameters.ts";
+import { listChanges } from "../collections/list_changes.ts";
+import { listCollections } from "../collections/list_collections.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
+import { contentTypeOf } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
@@ -16,21 +31,30 @@ import {
   type Snapshot,
 } from "../source/source.ts";
 import type { Permit } from "../work/fair_queue.ts";
+import { tagHeaders } from "./cache_tags.ts";
 import { requestKey } from "./origin.ts";
 import type { MadeBody, ResponseEntry } from "./response_cache.ts";
 import {
   dataHeaders,
   dataResponse,
+  INERT,
+  JSON_TYPE,
   jsonBody,
   negotiateBody,
   rawBody,
+  readyBody,
 } from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** A parsed request for data. */
 export type DataQuery =
   | { readonly kind: "list"; readonly parameters: ListParameters }
-  | { readonly kind: "item"; readonly parameters: ItemParameters };
+  | { readonly kind: "item"; readonly parameters: ItemParameters }
+  | { readonly kind: "changes"; readonly parameters: ChangesParameters }
+  | {
+    readonly kind: "collections" | "types";
+    readonly parameters: CollectionsParameters;
+  };
 
 /**
  * A ref is checked again if its check expires while the response is made. After
@@ -62,7 +86,7 @@ export async function serveData(
 ): Promise<Response> {
   const { services, context } = state;
   const { owner, repo, branch = null } = query.parameters;
-  const { config, clock, largeBodies, metrics } = services;
+  const { config, clock, edge, largeBodies, metrics } = services;
   context.repository = `${owner}/${repo}`;
   if (!isAllowed(config.allowedRepos, { owner, repo })) {
     throw problem("repository-not-allowed", { owner, repo });
@@ -95,15 +119,23 @@ export async function serveData(
     const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
     if (isOutdated && check < MAX_RECHECKS) continue;
     if (isStale) metrics.countStale();
-    const headers = dataHeaders({
-      requestId: context.id,
-      checkedAtMs,
-      freshForMs,
-      cacheStatus: isStale
-        ? "stale"
-        : cacheStatusOf(snapshot, context.missed, isComplete),
-      isStorable: isComplete,
-    }, clock.now());
+    // Once the ref has moved or is missing its tag may already be purged.
+    const isHeld = !isStale && entry.expiresAtMs === Infinity &&
+      snapshot.ref.commit === entry.commit && snapshot.ref.checkedAtMs > 0;
+    const headers = dataHeaders(
+      {
+        requestId: context.id,
+        checkedAtMs,
+        freshForMs,
+        cacheStatus: isStale
+          ? "stale"
+          : cacheStatusOf(snapshot, context.missed, isComplete),
+        isStorable: isComplete,
+        isHeld,
+      },
+      edge,
+      clock.now(),
+    );
     const negotiated = negotiateBody(entry.body, context.request);
     const { large } = negotiated;
     const stream = large === null
@@ -121,6 +153,14 @@ function showsSame(
   return entry.commit === commit && entry.branch === branch;
 }
 
+/** Returns the same address for all queries with equal responses. */
+function addressOf(query: DataQuery, baseUrl: string): string {
+  if (query.kind === "list") return listUrl(baseUrl, query.parameters);
+  if (query.kind === "item") return itemKey(baseUrl, query.parameters);
+  if (query.kind === "changes") return changesKey(baseUrl, query.parameters);
+  return collectionsKey(baseUrl, query.kind, query.parameters);
+}
+
 /**
  * Returns the cached response or makes a new one. A response that lacks files
  * because the source failed is not cached. If the source fails completely, the
@@ -136,9 +176,11 @@ async function findResponse(
     context,
   } = state;
   const { commit, branch, ref, checkedAtMs, freshness } = snapshot;
-  const address = query.kind === "list"
-    ? listUrl(context.baseUrl, query.parameters)
-    : itemKey(context.baseUrl, query.parameters);
+  // The body names unknown parameters. URLs have no fragment.
+  const address = [
+    addressOf(query, context.baseUrl),
+    ...warningsOf(query.parameters),
+  ].join("#");
   const cached = responses.get(address);
   let entry: ResponseEntry;
   const lasts = cached !== undefined &&
@@ -249,20 +291,43 @@ async function readBodyOf(
   query: DataQuery,
   read: ReadContext,
 ): Promise<MadeBody> {
+  const { name, branch } = read.snapshot;
+  const tags = tagHeaders({ ...name, branch });
   if (query.kind === "list") {
-    const { json, links, cacheForMs } = await listItems(query.parameters, read);
-    const link = linkHeader(links);
+    const { bytes, contentType, links, cacheForMs } = await listItems(
+      query.parameters,
+      read,
+    );
+    const link = links && linkHeader(links);
+    const headers = {
+      ...tags,
+      ...(link !== null && { link }),
+      ...(contentType !== JSON_TYPE && INERT),
+    };
     return {
-      body: await jsonBody(json, link === null ? {} : { link }),
+      body: await readyBody({ bytes, contentType, headers }),
       cacheForMs,
     };
   }
+  if (query.kind === "changes") {
+    const bytes = await listChanges(query.parameters, read);
+    return { body: await jsonBody(bytes, tags), cacheForMs: Infinity };
+  }
+  if (query.kind !== "item") {
+    const { kind } = query;
+    const bytes = await listCollections(query.parameters, read, kind);
+    const name = "collection-types.ts";
+    const body = kind === "collections"
+      ? await jsonBody(bytes, tags)
+      : await rawBody({ name, contentType: contentTypeOf(name), bytes }, tags);
+    return { body, cacheForMs: Infinity };
+  }
   const file = await readItem(query.parameters, read);
   if (query.parameters.format === "raw") {
-    return { body: await rawBody(file), cacheForMs: Infinity };
+    return { body: await rawBody(file, tags), cacheForMs: Infinity };
   }
   const { json, cacheForMs } = await itemBody(file, query.parameters, read);
-  return { body: await jsonBody(json), cacheForMs };
+  return { body: await jsonBody(json, tags), cacheForMs };
 }
 
 const CACHE_STATUS = {

@@ -46,14 +46,25 @@ export function checkHost(
 }
 
 /**
- * Keeps the response of a preview from pages of other machines. They get no
- * CORS headers and cannot embed the response.
+ * Keeps a response from pages that may not read it. They get no CORS headers.
+ * These are the pages of other machines for a preview, which they cannot embed
+ * either, and the pages that are not in CORS_ORIGINS.
  */
-export function limitToLoopback(request: Request, { headers }: Response): void {
+export function limitOrigins(
+  request: Request,
+  { headers }: Response,
+  { isPreview, corsOrigins }: Pick<Config, "isPreview" | "corsOrigins">,
+): void {
+  if (!isPreview && corsOrigins === null) return;
   const origin = request.headers.get("origin");
-  headers.set("cross-origin-resource-policy", "same-site");
   headers.append("vary", "Origin");
-  if (origin === null || LOOPBACK.test(URL.parse(origin)?.hostname ?? "")) {
+  if (isPreview) {
+    headers.set("cross-origin-resource-policy", "same-site");
+    if (origin === null || LOOPBACK.test(URL.parse(origin)?.hostname ?? "")) {
+      return;
+    }
+  } else if (origin !== null && corsOrigins!.has(origin)) {
+    headers.set("access-control-allow-origin", origin);
     return;
   }
   for (const name of [...headers.keys()]) {

@@ -5,6 +5,7 @@
 import { acceptsEncodings, eTag } from "@std/http";
 import { LRUCache } from "lru-cache";
 import { rawContentType } from "../content/file_names.ts";
+import { HELD_FOR_MS } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 
 /**
@@ -14,9 +15,10 @@ import { yieldToEventLoop } from "../work/clock.ts";
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "Age, Allow, Cache-Status, Content-Disposition, Content-Encoding, Content-Security-Policy, " +
-    "Cross-Origin-Resource-Policy, Date, ETag, Link, Location, RateLimit, RateLimit-Policy, " +
-    "Retry-After, Vary, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
+    "Age, Allow, CDN-Cache-Control, Cache-Status, Cache-Tag, Content-Disposition, " +
+    "Content-Encoding, Content-Security-Policy, Cross-Origin-Resource-Policy, Date, ETag, Link, " +
+    "Location, RateLimit, RateLimit-Policy, Retry-After, Surrogate-Control, Surrogate-Key, Vary, " +
+    "X-Accel-Expires, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
 };
@@ -47,16 +49,22 @@ export interface ReadyBody {
 const MIN_GZIP_BYTES = 1024;
 const COMPRESSIBLE =
   /^text\/|json|xml|javascript|typescript|toml|yaml|image\/svg/;
-const GZIP_SLICE_BYTES = 64 * 1024;
+const GZIP_SLICE_BYTES = 16 * 1024;
 /** Larger bodies are sent in pieces and reserve memory meanwhile. */
 const MAX_WHOLE_BYTES = 64 << 10;
+
+export const JSON_TYPE = "application/json";
+/** Keeps browsers from running anything in a body. */
+export const INERT = {
+  "content-security-policy": "sandbox; default-src 'none'",
+};
 
 /** Returns a JSON body. */
 export function jsonBody(
   bytes: Bytes,
-  headers: HeaderRecord = {},
+  headers: HeaderRecord,
 ): Promise<ReadyBody> {
-  return readyBody({ bytes, contentType: "application/json", headers });
+  return readyBody({ bytes, contentType: JSON_TYPE, headers });
 }
 
 /**
@@ -69,10 +77,12 @@ export function rawBody(
     contentType: string;
     bytes: Bytes;
   },
+  own: HeaderRecord,
 ): Promise<ReadyBody> {
   const headers = {
+    ...own,
     "content-disposition": contentDisposition(name),
-    "content-security-policy": "sandbox; default-src 'none'",
+    ...INERT,
   };
   return readyBody({
     bytes,
@@ -271,31 +281,55 @@ const CACHE_STATUS = {
   stale: (ttl: number) => `collections; hit; ttl=${ttl}; detail=stale-if-error`,
 };
 
+/** What caches in front may do. */
+export interface EdgeOptions {
+  /** `s-maxage` in seconds or null. */
+  readonly sharedMaxAge: number | null;
+  /** Whether caches that are purged may hold responses for a day. */
+  readonly isPurged: boolean;
+}
+
 /**
- * Returns the headers of a data response: its age, its cache status and the
- * request id.
+ * Returns the headers of a data response: its age, its cache status, the
+ * request id and what caches in front may do (RFC 9213). nginx does not count
+ * `Age` and keeps a response up to a second longer than `X-Accel-Expires` says.
  */
 export function dataHeaders(
-  { requestId, checkedAtMs, freshForMs, cacheStatus, isStorable }: {
+  { requestId, checkedAtMs, freshForMs, cacheStatus, isStorable, isHeld }: {
     requestId: string;
     /** Milliseconds since the epoch of the last check of the ref. */
     checkedAtMs: number;
     freshForMs: number;
     cacheStatus: keyof typeof CACHE_STATUS;
     isStorable: boolean;
+    /** Whether a purge follows once the response is outdated. */
+    isHeld: boolean;
   },
+  { sharedMaxAge, isPurged }: EdgeOptions,
   nowMs: number,
-) {
-  const age = Math.max(0, Math.floor((nowMs - checkedAtMs) / 1000));
-  const shared = freshForMs === SHARED_FOR_MS
-    ? `public, max-age=${SHARED_FOR_MS / 1000}`
-    : "no-cache";
+): HeaderRecord {
+  const ageMs = Math.max(0, nowMs - checkedAtMs);
+  const age = Math.floor(ageMs / 1000);
+  const isShared = isStorable && freshForMs === SHARED_FOR_MS;
+  const maxAge = `max-age=${SHARED_FOR_MS / 1000}`;
+  const shared = sharedMaxAge === null
+    ? `public, ${maxAge}`
+    : `public, ${maxAge}, s-maxage=${sharedMaxAge}`;
+  const leftS = Math.floor((SHARED_FOR_MS - ageMs) / 1000) - 1;
+  const accelS = isShared
+    ? Math.max(0, Math.min(leftS, sharedMaxAge ?? Infinity))
+    : 0;
+  const cdn = isShared
+    ? isHeld ? `max-age=${HELD_FOR_MS / 1000}` : maxAge
+    : "no-store";
   return {
-    "cache-control": isStorable ? shared : "no-store",
+    "cache-control": isShared ? shared : isStorable ? "no-cache" : "no-store",
     "age": String(age),
     "cache-status": CACHE_STATUS[cacheStatus](
       Math.round(freshForMs / 1000) - age,
     ),
+    "x-accel-expires": String(accelS),
+    ...isPurged && { "cdn-cache-control": cdn, "surrogate-control": cdn },
     "x-request-id": requestId,
   };
 }

@@ -13,6 +13,7 @@ import {
   readyBody,
 } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
+import { packTar } from "./tar.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const HIGHLIGHT = "node_modules/@highlightjs/cdn-assets/es";
@@ -51,6 +52,15 @@ const VENDOR: Record<string, string> = {
 for (const name of LANGUAGES) {
   VENDOR[`highlight-${name}.js`] = `${HIGHLIGHT}/languages/${name}.min.js`;
 }
+
+const PACKAGE = "packages/client";
+const PACKAGED = [
+  "package.json",
+  "README.md",
+  "LICENSE",
+  "client.js",
+  "client.d.ts",
+];
 
 /** The content type of pages. */
 export const HTML = "text/html; charset=utf-8";
@@ -128,14 +138,18 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
   return body;
 }
 
+const readText = (file: string) => Deno.readTextFile(new URL(file, ROOT));
+
 async function fileBody(file: string, contentType: string): Promise<ReadyBody> {
-  const text = await Deno.readTextFile(new URL(file, ROOT));
-  if (contentType !== JAVASCRIPT || !file.endsWith(".ts")) {
-    return await textBody(text, contentType);
-  }
-  // Removed types leave trailing blanks.
+  const text = await readText(file);
+  const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
+  return await textBody(isTypeScript ? withoutTypes(text) : text, contentType);
+}
+
+function withoutTypes(text: string): string {
   const { code } = transformSync(text, { mode: "strip-only" });
-  return await textBody(code.replaceAll(/[ \t]+$/gm, ""), contentType);
+  // Removed types leave trailing blanks.
+  return code.replaceAll(/[ \t]+$/gm, "");
 }
 
 /**
@@ -181,19 +195,46 @@ export async function assetResponse(
   return bodyResponse(context, body, { ...caching, ...policy });
 }
 
-/** Responds with the client as JavaScript or TypeScript. */
+/** Responds with the client as JavaScript, TypeScript or a package for npm. */
 export async function clientResponse(
   context: HttpContext,
-  type: "js" | "ts",
+  type: keyof typeof CLIENT_BODIES,
 ): Promise<Response> {
-  const contentType = type === "ts" ? TYPESCRIPT : JAVASCRIPT;
-  const body = await once(
-    type,
-    () => fileBody("packages/client/client.ts", contentType),
-  );
+  const body = await once(type, async () => {
+    const source = await readText(`${PACKAGE}/client.ts`);
+    return await CLIENT_BODIES[type](source);
+  });
   // Deno finds the types of a JavaScript module by this header.
-  const types = type === "ts" ? {} : { "x-typescript-types": "./client.ts" };
+  const types = type === "js" ? { "x-typescript-types": "./client.ts" } : {};
   return bodyResponse(context, body, { ...REVALIDATED, ...types });
+}
+
+const CLIENT_BODIES = {
+  ts: (source: string) => textBody(served(source), TYPESCRIPT),
+  js: (source: string) => textBody(withoutTypes(served(source)), JAVASCRIPT),
+  tgz: async (source: string) => {
+    const files = PACKAGED.map(async (name) =>
+      [
+        `package/${name}`,
+        name === "client.js"
+          ? withoutTypes(source)
+          : await readText(`${PACKAGE}/${name}`),
+      ] as const
+    );
+    const archive = packTar(await Promise.all(files)).stream()
+      .pipeThrough(new CompressionStream("gzip"));
+    const bytes = await new Response(archive).bytes();
+    return await readyBody({ bytes, contentType: "application/gzip" });
+  },
+};
+
+/** The served client requests the service that it was loaded from. */
+function served(source: string): string {
+  const parameter = "baseUrl: string | URL";
+  return source.replace(
+    `${parameter},`,
+    `${parameter} = new URL(".", import.meta.url),`,
+  );
 }
 
 /**
@@ -227,7 +268,7 @@ export async function fillPage(
 ): Promise<string> {
   const template = await once(
     name,
-    () => Deno.readTextFile(new URL(`static/${name}`, ROOT)),
+    () => readText(`static/${name}`),
   );
   return template.replaceAll(
     /%([a-z]+)%/g,

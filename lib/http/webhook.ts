@@ -1,6 +1,6 @@
 // Receives deliveries of GitHub's webhook. A delivery is parsed only after its
-// signature was verified. Only the name of the repository is read from it. Each
-// repository is reported at most once a second. Unsigned deliveries cost their
+// signature was verified. Only the names of the repository and the branch are
+// read from it. Each repository is reported at most once a second. Unsigned deliveries cost their
 // sender misses. Unsigned bodies over 64 KiB share a memory limit with signed
 // ones. One client gets at most half of that memory.
 
@@ -34,6 +34,7 @@ const EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 const FULL_NAME = /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/;
+const BRANCH = /^refs\/heads\/(\S{1,255})$/;
 /** Delivery ids to remember. GitHub's ids have 36 characters. */
 const MAX_DELIVERIES = 1_000;
 const MAX_ID_CHARS = 64;
@@ -43,10 +44,11 @@ const payloadSchema = z.object({
 });
 
 /**
- * The repository of a delivery. `former` is its name before a rename or a
- * transfer.
+ * The repository of a delivery and the pushed branch, if there is one. `former`
+ * is the repository's name before a rename or a transfer.
  */
-type Delivery = RepositoryName & { readonly former?: RepositoryName };
+type Change = RepositoryName & { readonly branch: string | null };
+type Delivery = Change & { readonly former?: RepositoryName };
 
 /** Receives deliveries and reports changed repositories. */
 export class Webhook {
@@ -59,7 +61,7 @@ export class Webhook {
    * Repositories that were reported within the last second. `isDue` is set if
    * later deliveries name the repository.
    */
-  private readonly reported = new Map<string, { isDue: boolean }>();
+  private readonly reported = new Map<string, { due: Change | null }>();
 
   constructor(
     private readonly options: {
@@ -68,9 +70,9 @@ export class Webhook {
       readonly clock: Clock;
       /**
        * Called at most once a second for each repository that deliveries report
-       * as changed.
+       * as changed. The branch is null if it is not known.
        */
-      readonly onChange: (name: RepositoryName) => void;
+      readonly onChange: (name: Change) => void;
     },
   ) {
     const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -114,26 +116,26 @@ export class Webhook {
       this.deliveries.set(id, true);
       const { former, ...name } = delivery;
       if (isNew) this.report(name);
-      if (isNew && former) this.report(former);
+      if (isNew && former) this.report({ ...former, branch: null });
       return new Response(null, { status: 202 });
     } finally {
       release();
     }
   }
 
-  private report(name: RepositoryName): void {
+  private report(name: Change): void {
     const key = repositoryKey(name);
     const last = this.reported.get(key);
     if (last !== undefined) {
-      last.isDue = true;
+      last.due = name;
       return;
     }
-    const report = { isDue: false };
+    const report: { due: Change | null } = { due: null };
     this.reported.set(key, report);
     this.options.onChange(name);
     this.options.clock.setTimer(REPORT_EVERY_MS, () => {
       this.reported.delete(key);
-      if (report.isDue) this.report(name);
+      if (report.due !== null) this.report(report.due);
     });
   }
 
@@ -257,7 +259,8 @@ export function parseDelivery(
     };
     const formerName = `${former.owner}/${former.repo}`;
     const isMoved = formerName !== full_name && FULL_NAME.test(formerName);
-    return isMoved ? { owner, repo, former } : { owner, repo };
+    const branch = BRANCH.exec(payload.ref ?? "")?.[1] ?? null;
+    return { owner, repo, branch, ...isMoved && { former } };
   } catch (error) {
     if (error instanceof CollectionsError) throw error;
     throw malformed(

@@ -3,7 +3,13 @@
 // id. A cached object is reached only through a snapshot. Its ref was therefore
 // checked in time.
 
-import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
+import { createHash } from "node:crypto";
+import {
+  jsonCodec,
+  type ObjectCache,
+  type ObjectKind,
+} from "../cache/object_cache.ts";
+import { isSourceFailure, problem, sourceFailed } from "../errors.ts";
 import { SingleFlight } from "../work/single_flight.ts";
 import { fileListKind } from "./file_list.ts";
 import { RefChecks } from "./ref_checks.ts";
@@ -15,6 +21,8 @@ import {
   type Blobs,
   BYTES_PER_PROCESSOR_MS,
   DEFAULT_BRANCH,
+  type FileHistory,
+  type FileRef,
   repositoryKey,
   type RequestContext,
   type Snapshot,
@@ -29,6 +37,18 @@ type CachedSourceOptions = Omit<RefChecksOptions, "source" | "retries"> & {
 
 /** Measured processor time of one value that is read from the store. */
 const STORE_READ_MS = 0.5;
+
+/** Histories by commit, path and blob id. */
+const historyKind: ObjectKind<FileHistory> = {
+  name: "history",
+  sizeOf: (history) => 2 * JSON.stringify(history).length,
+  codec: jsonCodec,
+};
+/** First parents of commits, and where a branch was when it was last read. */
+const commitKind: ObjectKind<string> = {
+  name: "commit",
+  sizeOf: ({ length }) => length,
+};
 
 /** Caches the responses of another source. */
 export class CachedSource implements Source {
@@ -49,6 +69,8 @@ export class CachedSource implements Source {
       { owner, repo, branch: branch ?? DEFAULT_BRANCH },
       context,
     );
+
+  readonly at: Source["at"] = (...of) => this.refs.at(...of);
 
   readonly tree: Source["tree"] = (snapshot, id, context) =>
     this.read(
@@ -150,6 +172,79 @@ export class CachedSource implements Source {
     return results;
   };
 
+  /**
+   * A history is cached for one commit. It also holds for a commit whose first
+   * parent is that one if the blob id is the same: nothing lies between them.
+   * After more than one commit all files are requested again because one commit
+   * may have changed a file and another may have changed it back.
+   */
+  readonly history: NonNullable<Source["history"]> = async (
+    snapshot,
+    { files, withCreated },
+    context,
+  ) => {
+    const { objects } = this.options;
+    const { commit, branch } = snapshot;
+    const repository = repositoryKey(snapshot.name);
+    const changes = new Map<string, FileHistory | Error>();
+    const missing = () => files.filter(({ path }) => !changes.has(path));
+    const idOf = (commit: string, { path, id }: FileRef) =>
+      createHash("sha256").update(`${commit} ${withCreated} ${id} ${path}`)
+        .digest("hex");
+    const find = async (commit: string) => {
+      const ids = new Map(missing().map((file) => [file, idOf(commit, file)]));
+      const found = await objects.getMany(
+        historyKind,
+        repository,
+        [...ids.values()],
+        lookupOf(snapshot, context),
+      );
+      return [...ids].filter(([, id]) => found.has(id))
+        .map(([file, id]) => [file, found.get(id)!] as const);
+    };
+    const keep = (file: FileRef, history: FileHistory | Error) => {
+      changes.set(file.path, history);
+      if (history instanceof Error) return;
+      const id = idOf(commit, file);
+      this.store(historyKind, repository, id, history, context);
+    };
+    const request = async (files: readonly FileRef[]) => {
+      const ids = files.map((file) => idOf(commit, file)).join();
+      const key = `${repository}\nhistory ${commit} ${ids}`;
+      const read = await this.attempt(repository, key, context, (shared) => {
+        if (!this.source.history) throw problem("history-unavailable", {});
+        const query = { files, withCreated };
+        return this.source.history(snapshot, query, shared);
+      }).catch((error) => {
+        if (changes.size === 0 || !isSourceFailure(error)) throw error;
+        return { changes: new Map<string, Error>(), parent: null };
+      });
+      for (const file of files) {
+        keep(file, read.changes.get(file.path) ?? sourceFailed("no history"));
+      }
+      return read.parent;
+    };
+
+    for (const [file, history] of await find(commit)) {
+      changes.set(file.path, history);
+    }
+    if (missing().length === 0) return { changes, parent: null };
+    const [parentId, lastId] = [`parent ${commit}`, `last ${branch}`];
+    let parent = objects.peek(commitKind, repository, parentId) ?? null;
+    const last = parent ?? objects.peek(commitKind, repository, lastId);
+    const earlier = last ? await find(last) : [];
+    const found = new Set(earlier.map(([file]) => file));
+    const others = missing().filter((file) => !found.has(file));
+    if (parent === null || others.length > 0) {
+      parent = await request(others) ?? parent;
+    }
+    for (const entry of parent === last ? earlier : []) keep(...entry);
+    if (missing().length > 0) await request(missing());
+    if (parent !== null) objects.set(commitKind, repository, parentId, parent);
+    objects.set(commitKind, repository, lastId, commit);
+    return { changes, parent };
+  };
+
   readonly webUrl: Source["webUrl"] = (snapshot, path) =>
     this.source.webUrl(snapshot, path);
 
@@ -174,13 +269,30 @@ export class CachedSource implements Source {
     );
     if (cached.has(id)) return cached.get(id)!;
     const key = `${repository}\n${kind.name} ${id}`;
+    return await this.attempt(repository, key, context, async (shared) => {
+      const value = await fetch(shared);
+      this.store(kind, repository, id, value, shared);
+      return value;
+    });
+  }
+
+  /**
+   * Shares a request to the source under a key. It is not repeated soon if it
+   * failed.
+   * @throws what `fetch` throws.
+   */
+  private async attempt<T>(
+    repository: string,
+    key: string,
+    context: RequestContext,
+    fetch: (shared: RequestContext) => Promise<T>,
+  ): Promise<T> {
     const failure = this.retries.objectFailure(repository, key);
     if (failure !== null && !this.flights.has(key)) throw failure;
     return await this.share(key, context, async (shared) => {
       const outcome = await fetch(shared).catch((error: Error) => error);
       this.retries.objectOutcome(key, outcome);
       if (outcome instanceof Error) throw outcome;
-      this.store(kind, repository, id, outcome, shared);
       return outcome;
     });
   }

@@ -1,43 +1,42 @@
-// Tells the processes that share a store which repositories changed. One key
-// holds a ring of the last names. A process that cannot read the store in time
-// finds changes by its own checks within 60 s.
+// Tells the processes that share a store which repositories changed. Every
+// publication has a key of its own, so processes that publish at once do not
+// hinder each other. A process that cannot read the store in time finds changes
+// by its own checks within 60 s.
 
 import { z } from "zod";
 import { KV_PREFIX, type KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../work/clock.ts";
 
-/** 100 names of 200 bytes fit into one value of the store. */
-const MAX_NAMES = 100;
+/** As many names of 200 bytes fit into one value of the store. */
+const MAX_NAMES = 200;
 const POLL_MS = 1_000;
-const WATCH_AGAIN_MS = 30_000;
-/** Concurrent writers succeed one at a time. */
-const MAX_TRIES = 50;
-const MAX_PAUSE_MS = 20;
+/** The other processes have read a publication by then. */
+const KEPT_MS = 60_000;
+const AGAIN_MS = { write: 1_000, watch: 30_000 };
 
-/**
- * Names with unique ids. An id begins with that of the process that published
- * the name.
- */
-const ringSchema = z.array(z.tuple([z.string(), z.string()]));
+const namesSchema = z.array(z.string());
 
 /** Publishes and receives changed names. No method rejects. */
 export class ChangeFeed {
-  private readonly id = crypto.randomUUID();
+  /** Begins the id of each publication. */
+  private readonly process = crypto.randomUUID();
+  private published = 0;
   private readonly key: Deno.KvKey;
-  /** Names that are not in the ring yet. */
+  /** Changes with every publication. */
+  private readonly lastKey: Deno.KvKey;
+  /** Names that are not in the store yet. */
   private readonly pending = new Set<string>();
   private isWriting = false;
-  private published = 0;
   /**
-   * The ids that were in the ring before. Null until the ring is first
-   * received. Names in that ring are not new.
+   * The ids that were in the store before. Null until the store is first read.
+   * Names in the store then are not new.
    */
   private received: ReadonlySet<string> | null = null;
   private cancelTimer = () => {};
   private reader:
     | ReadableStreamDefaultReader<[Deno.KvEntryMaybe<unknown>]>
     | undefined;
-  private isClosed = false;
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly options: {
@@ -58,6 +57,7 @@ export class ChangeFeed {
     },
   ) {
     this.key = [KV_PREFIX, "changes", options.scope];
+    this.lastKey = [KV_PREFIX, "last-change", options.scope];
   }
 
   /**
@@ -65,95 +65,78 @@ export class ChangeFeed {
    * read.
    */
   async start(): Promise<void> {
-    const entry = await this.options.tier.attempt((kv) => kv.get(this.key));
-    if (entry !== null) this.receive(entry.value);
+    await this.receive();
     if (this.options.isRemote) void this.watch();
     else this.startIn(POLL_MS);
   }
 
-  /** Publishes that a repository changed. */
+  /** Publishes that a repository changed. Tries until the feed is closed. */
   publish(name: string): void {
-    // Checks find the changes that do not fit into the ring.
-    if (this.pending.size < MAX_NAMES) this.pending.add(name);
+    this.pending.add(name);
     if (!this.isWriting) void this.write();
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
+    this.closing.abort();
     this.cancelTimer();
     await this.reader?.cancel().catch(() => {});
   }
 
   private startIn(ms: number): void {
-    if (!this.isClosed) {
-      this.cancelTimer = this.options.clock.setTimer(
-        ms,
-        () => void this.start(),
-      );
-    }
+    if (this.closing.signal.aborted) return;
+    this.cancelTimer = this.options.clock.setTimer(
+      ms,
+      () => void this.start(),
+    );
   }
 
   /** Deno's client reconnects by itself. The watch ends if it cannot. */
   private async watch(): Promise<void> {
     try {
       const stream = await this.options.tier.attempt((kv) =>
-        kv.watch<[unknown]>([this.key])
+        kv.watch<[unknown]>([this.lastKey])
       );
       this.reader = stream?.getReader();
-      for (
-        let next = await this.reader?.read();
-        next?.value;
-        next = await this.reader?.read()
-      ) {
-        this.receive(next.value[0].value);
-      }
+      while ((await this.reader?.read())?.done === false) await this.receive();
     } catch {
       // Checks find changes until the next attempt.
     }
-    this.startIn(WATCH_AGAIN_MS);
+    this.startIn(AGAIN_MS.watch);
   }
 
-  private receive(value: unknown): void {
-    const ring = parse(value);
-    const { received } = this;
-    this.received = new Set(ring.map(([, id]) => id));
-    if (received === null) return;
-    const added = ring.filter(([, id]) =>
-      !received.has(id) && !id.startsWith(this.id)
+  private async receive(): Promise<void> {
+    const entries = await this.options.tier.attempt((kv) =>
+      Array.fromAsync(kv.list({ prefix: this.key }))
     );
-    for (const name of new Set(added.map(([name]) => name))) {
-      this.options.onChange(name);
-    }
+    if (entries === null) return;
+    const stored = new Map(
+      entries.map(({ key, value }) => [String(key.at(-1)), value]),
+    );
+    const before = this.received;
+    this.received = new Set(stored.keys());
+    if (before === null) return;
+    const added = [...stored].filter(([id]) =>
+      !before.has(id) && !id.startsWith(this.process)
+    ).flatMap(([, names]) => namesSchema.safeParse(names).data ?? []);
+    for (const name of new Set(added)) this.options.onChange(name);
   }
 
   /** Names that are published during a write share the next one. */
   private async write(): Promise<void> {
     const { clock, tier } = this.options;
+    const { signal } = this.closing;
     this.isWriting = true;
-    for (let tries = 0; this.pending.size > 0 && tries < MAX_TRIES; tries++) {
-      const names = [...this.pending];
-      const isWritten = await tier.attempt((kv) => this.append(kv, names));
-      if (isWritten === null) break;
-      if (isWritten) names.forEach((name) => this.pending.delete(name));
-      else await clock.sleep(Math.random() * MAX_PAUSE_MS);
+    while (this.pending.size > 0 && !signal.aborted) {
+      const names = [...this.pending].slice(0, MAX_NAMES);
+      const id = `${this.process} ${++this.published}`;
+      const result = await tier.attempt((kv) =>
+        kv.atomic().set([...this.key, id], names, { expireIn: KEPT_MS })
+          .set(this.lastKey, id).commit()
+      );
+      if (result === null) {
+        await clock.sleep(AGAIN_MS.write, signal).catch(() => {});
+      } else names.forEach((name) => this.pending.delete(name));
     }
-    this.pending.clear();
     this.isWriting = false;
   }
-
-  /** Returns false if another process wrote at the same time. */
-  private async append(
-    kv: Deno.Kv,
-    added: readonly string[],
-  ): Promise<boolean> {
-    const entry = await kv.get(this.key);
-    const ring = parse(entry.value);
-    for (const name of added) {
-      ring.push([name, `${this.id} ${++this.published}`]);
-    }
-    return (await kv.atomic().check(entry).set(this.key, ring.slice(-MAX_NAMES))
-      .commit()).ok;
-  }
 }
-
-const parse = (value: unknown) => ringSchema.safeParse(value).data ?? [];

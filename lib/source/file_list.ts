@@ -5,7 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
-import { countShared } from "../work/shared_memory.ts";
+import { countShared, freeBuffer } from "../work/memory.ts";
 
 const ID_BYTES = 20;
 const encoder = new TextEncoder();
@@ -146,6 +146,16 @@ export class FileList {
   }
 
   /**
+   * Returns the indices of the first file below a folder and of the first file
+   * after it. The empty path is all files. Takes logarithmic time.
+   */
+  rangeOf(folder: string): readonly [start: number, end: number] {
+    if (folder === "") return [0, this.length];
+    // `0` comes directly after the slash.
+    return [this.lowerBound(`${folder}/`), this.lowerBound(`${folder}0`)];
+  }
+
+  /**
    * Returns the index of the first file whose path is not before this one.
    * Takes logarithmic time.
    */
@@ -165,7 +175,7 @@ export class FileList {
 /**
  * Collects files without one object for each because there may be a million.
  * Files that come in order are not sorted again. The list is built in place if
- * the given count and path bytes are exact.
+ * its exact size is given.
  */
 export class FileListBuilder {
   /** Number of entries added so far. */
@@ -175,9 +185,11 @@ export class FileListBuilder {
   private isSorted = true;
   private omitted = 0;
 
-  constructor({ count = 128, pathBytes = 4096 } = {}) {
+  constructor(exact?: { readonly count: number; readonly pathBytes: number }) {
+    const { count, pathBytes } = exact ?? { count: 128, pathBytes: 4096 };
+    const size = bytesFor(count, pathBytes);
     this.block = new Uint8Array(
-      new SharedArrayBuffer(bytesFor(count, pathBytes)),
+      exact ? new SharedArrayBuffer(size) : new ArrayBuffer(size),
     );
     this.columns = columnsOf(this.block, count);
   }
@@ -215,7 +227,7 @@ export class FileListBuilder {
   build(): FileList {
     const { length, omitted } = this;
     const pathBytes = this.columns.offsets[length]!;
-    this.resize(length, pathBytes);
+    this.resize(length, pathBytes, this.isSorted);
     new Uint32Array(this.block.buffer, 0, 2).set([length, omitted]);
     const list = new FileList(this.block);
     if (this.isSorted) return list;
@@ -225,6 +237,7 @@ export class FileListBuilder {
     const noPrefix = new Uint8Array();
     for (const index of order) sorted.addFrom(list, index, noPrefix);
     sorted.omit(omitted);
+    freeBuffer(this.block.buffer);
     return sorted.build();
   }
 
@@ -245,13 +258,17 @@ export class FileListBuilder {
     return start;
   }
 
-  private resize(count: number, pathBytes: number): void {
-    const { length, columns: before } = this;
-    if (count === before.sizes.length && pathBytes === before.paths.length) {
+  private resize(count: number, pathBytes: number, isShared = false): void {
+    const { length, columns: before, block } = this;
+    const size = bytesFor(count, pathBytes);
+    if (
+      count === before.sizes.length && pathBytes === before.paths.length &&
+      (!isShared || block.buffer instanceof SharedArrayBuffer)
+    ) {
       return;
     }
     this.block = new Uint8Array(
-      new SharedArrayBuffer(bytesFor(count, pathBytes)),
+      isShared ? new SharedArrayBuffer(size) : new ArrayBuffer(size),
     );
     this.columns = columnsOf(this.block, count);
     const { sizes, offsets, ids, kinds, paths } = this.columns;
@@ -260,6 +277,7 @@ export class FileListBuilder {
     ids.set(before.ids.subarray(0, length * ID_BYTES));
     kinds.set(before.kinds.subarray(0, length));
     paths.set(before.paths.subarray(0, before.offsets[length]));
+    freeBuffer(block.buffer);
   }
 
   private finish(

@@ -15,11 +15,14 @@ import type { SourceRetries } from "./source_retries.ts";
 import {
   backgroundContext,
   type Freshness,
+  HELD_FOR_MS,
   refKey,
   type RefName,
   type RefState,
   repositoryKey,
+  type RepositoryName,
   type RequestContext,
+  resolveCommit,
   type Snapshot,
   type Source,
 } from "./source.ts";
@@ -80,13 +83,42 @@ interface KnownRef {
   isChecked: boolean;
   /** When a check last began, in ms since the epoch. */
   triedAtMs: number;
+  /** Whether its repository was reported as changed since then. */
+  isReported: boolean;
+}
+
+/** How long a response may be under way before a cache in front holds it. */
+const UNDER_WAY_MS = 600_000;
+/** Refs that only caches in front request are checked at most this fast. */
+const HELD_CHECKS_A_TURN = 5;
+
+/** Caches in front that hold responses for {@linkcode HELD_FOR_MS}. */
+export interface Edge {
+  /** How often a ref is checked that only such a cache requests. */
+  readonly checkEveryMs: number;
+  /** Whether the quota allows such a check now. */
+  readonly mayCheck: (name: RefName) => boolean;
+  /**
+   * Called when a known ref moved or is missing. The branch is null if the
+   * whole repository is.
+   */
+  readonly onMove: (name: RepositoryName, branch: string | null) => void;
 }
 
 type CheckedRef = { known: KnownRef; freshness: Freshness };
 
 /** Resolves refs to snapshots. */
 export class RefChecks {
-  private readonly known = new LRUCache<string, KnownRef>({ max: MAX_REFS });
+  private readonly known = new LRUCache<string, KnownRef>({
+    max: MAX_REFS,
+    dispose: ({ name, ref }, _key, reason) => {
+      const { edge } = this.options;
+      if (!edge || reason !== "evict" || !this.isHeld(ref)) return;
+      // Nothing checks the ref any more.
+      ref.checkedAtMs = 0;
+      edge.onMove(name, name.branch);
+    },
+  });
   private readonly tombstones = new LRUCache<string, Tombstone>({
     max: MAX_REFS,
   });
@@ -94,6 +126,8 @@ export class RefChecks {
   private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
   /** How often each repository was reported as changed. */
   private readonly changes = new LRUCache<string, number>({ max: MAX_REFS });
+  /** Commits that checks found, with their repositories. */
+  private readonly commits = new LRUCache<string, true>({ max: MAX_REFS });
   private readonly loads = new SingleFlight<KnownRef | null>();
   private readonly flights = new SingleFlight<CheckedRef>();
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
@@ -108,6 +142,10 @@ export class RefChecks {
       readonly clock: Clock;
       /** How long a checked ref may be served without another check, in ms. */
       readonly freshForMs: number;
+      /** Whether clients may request commits by their ids. */
+      readonly commitIds: boolean;
+      /** The caches in front that are purged or null. */
+      readonly edge: Edge | null;
     },
   ) {}
 
@@ -162,8 +200,28 @@ export class RefChecks {
   }
 
   /**
+   * Returns the snapshot of an earlier commit. A commit that a check of the
+   * repository found needs no check of its own.
+   * @throws {CollectionsError} what {@linkcode Source.resolve} throws.
+   */
+  async at(
+    snapshot: Snapshot,
+    commit: string,
+    context: RequestContext,
+  ): Promise<Snapshot | null> {
+    if (this.commits.has(`${repositoryKey(snapshot.name)}\n${commit}`)) {
+      return { ...snapshot, commit };
+    }
+    if (!this.options.commitIds) return null;
+    const resolve: Source["resolve"] = ({ owner, repo }) =>
+      this.resolve({ owner, repo, branch: commit }, context);
+    return await resolveCommit(resolve, snapshot, commit, context);
+  }
+
+  /**
    * Checks due refs ahead of need if `mayCheck` allows it. A ref is due if it
-   * was requested since its last check began. A few checks run at once so that
+   * was requested since its last check began. Refs that caches in front hold
+   * are due more seldom. A few checks run at once so that
    * requests do not wait behind very many refs. Never throws.
    */
   async refreshDue(mayCheck: (name: RefName) => boolean): Promise<void> {
@@ -175,16 +233,24 @@ export class RefChecks {
       !this.flights.has(refKey(known.name)) &&
       mayCheck(known.name)
     );
-    await this.refreshSlots.map(due, ({ name }) => this.checkAhead(name));
+    // The refs that were checked least recently come first.
+    const held = this.known.rvalues().filter((known) =>
+      known !== undefined && this.isHeldDue(known)
+    ).take(HELD_CHECKS_A_TURN) as IteratorObject<KnownRef>;
+    await this.refreshSlots.map(
+      new Set([...due, ...held]),
+      ({ name }) => this.checkAhead(name),
+    );
   }
 
   /**
    * Checks every ref of a repository that is in use. Earlier results do not
    * matter and missing refs are included. `repository` is the repository's key.
+   * The pushed branch comes first, then the refs requested most recently.
    * A check under way does not count. Calls during a check cause one more check
    * after it. Never throws.
    */
-  async recheck(repository: string): Promise<void> {
+  async recheck(repository: string, pushed: string | null): Promise<void> {
     this.changes.set(repository, (this.changes.get(repository) ?? 0) + 1);
     const inUse = this.knownIn(repository)
       .filter((known) =>
@@ -195,8 +261,19 @@ export class RefChecks {
       .filter(({ name, atMs }) =>
         repositoryKey(name) === repository && this.isRecent(atMs)
       );
+    const wanted = new Set(inUse.filter(({ ref }) => ref.wantedAtMs > 0));
+    // A repository may have very many refs in caches in front. The other ones are
+    // due, a few at once.
+    for (const known of this.knownIn(repository)) {
+      if (!this.isHeld(known.ref)) continue;
+      if (known.name.branch === pushed) wanted.add(known);
+      else known.isReported = true;
+    }
+    const rank = ({ name, ref }: KnownRef) =>
+      name.branch === pushed ? Infinity : ref.wantedAtMs;
+    const first = [...wanted].sort((a, b) => rank(b) - rank(a) || 0);
     await Promise.all(
-      [...inUse, ...missing].map(({ name }) => this.checkAhead(name)),
+      [...first, ...missing].map(({ name }) => this.checkAhead(name)),
     );
   }
 
@@ -219,6 +296,20 @@ export class RefChecks {
   private readonly isFresh = ({ isChecked, ref }: KnownRef, share?: number) =>
     isChecked && this.isRecent(ref.checkedAtMs, share);
 
+  /** Whether a cache in front may still hold responses for a ref. */
+  private readonly isHeld = ({ wantedAtMs }: RefState) =>
+    this.options.edge !== null &&
+    this.ageMs(wantedAtMs) < HELD_FOR_MS + UNDER_WAY_MS;
+
+  private readonly isHeldDue = (known: KnownRef) => {
+    const { edge, retries } = this.options;
+    const { isReported, name, ref, triedAtMs } = known;
+    return edge !== null && this.isHeld(ref) &&
+      (isReported || this.ageMs(triedAtMs) >= edge.checkEveryMs) &&
+      retries.refFailure(name) === null && !this.flights.has(refKey(name)) &&
+      edge.mayCheck(name);
+  };
+
   /** Whether another check would be too soon. */
   private readonly isEarly = (known: KnownRef) =>
     this.isFresh(known, REFRESH_SHARE);
@@ -231,7 +322,27 @@ export class RefChecks {
 
   private async load(name: RefName): Promise<KnownRef | null> {
     const { record } = await this.readStore(name);
-    return this.known.get(refKey(name)) ?? (record && this.add(name, record));
+    const known = this.known.get(refKey(name));
+    if (known !== undefined || record === null) return known ?? null;
+    this.addCommit(name, record, false);
+    return this.add(name, record);
+  }
+
+  /**
+   * Makes the commit of a ref known by its id. A client that continues with
+   * that id then needs no other check.
+   */
+  private addCommit(name: RefName, record: RefRecord, isChecked: boolean) {
+    const { commit, checkedAtMs } = record;
+    this.commits.set(`${repositoryKey(name)}\n${commit}`, true);
+    if (!this.options.commitIds || name.branch === commit) return;
+    const byId = { ...name, branch: commit };
+    const key = refKey(byId);
+    const known = this.known.get(key) ?? this.add(byId, record);
+    if (!isChecked) return;
+    known.ref.checkedAtMs = Math.max(known.ref.checkedAtMs, checkedAtMs);
+    known.isChecked = true;
+    this.tombstones.delete(key);
   }
 
   private add(
@@ -246,6 +357,7 @@ export class RefChecks {
       validators,
       isChecked: false,
       triedAtMs: checkedAtMs,
+      isReported: false,
     };
     this.known.set(refKey(name), known);
     return known;
@@ -286,7 +398,9 @@ export class RefChecks {
     const known = this.known.get(refKey(name));
     const failure = retries.refFailure(name);
     const checkedAtMs = clock.now();
-    if (known !== undefined && failure === null) known.triedAtMs = checkedAtMs;
+    if (known !== undefined && failure === null) {
+      Object.assign(known, { triedAtMs: checkedAtMs, isReported: false });
+    }
     const query = {
       ...name,
       ...known &&
@@ -333,9 +447,11 @@ export class RefChecks {
     const [key, repository] = keysOf(name);
     const known = before ?? this.add(name, record);
     const isMoved = known.ref.commit !== commit;
+    if (isMoved) this.options.edge?.onMove(name, name.branch);
     Object.assign(known.ref, { commit, checkedAtMs });
     Object.assign(known, { validators, isChecked: true });
     this.known.set(key, known);
+    this.addCommit(name, record, true);
     this.found.set(repository, true);
     this.tombstones.delete(key);
     this.write(["ref", key], record);
@@ -355,7 +471,10 @@ export class RefChecks {
     const lost = isOfRepository
       ? this.knownIn(repository)
       : [known].filter((ref) => ref !== undefined);
+    const { edge } = this.options;
+    if (isOfRepository && lost.length > 0) edge?.onMove(tombstone.name, null);
     for (const { name, ref } of lost) {
+      if (!isOfRepository) edge?.onMove(name, name.branch);
       this.known.delete(refKey(name));
       this.tombstones.set(refKey(name), { ...tombstone, name });
       // Cached responses refer to this state. It now forbids sending them.

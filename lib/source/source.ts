@@ -3,7 +3,7 @@
 // Object ids have Git's own meaning in every implementation.
 
 import type { ObjectKind } from "../cache/object_cache.ts";
-import type { CollectionsError } from "../errors.ts";
+import { CollectionsError } from "../errors.ts";
 import type { FileList, ListedFile } from "./file_list.ts";
 import { hasId } from "./git_object_id.ts";
 import type { TreeEntries } from "./tree_entries.ts";
@@ -141,6 +141,9 @@ export interface RefState {
  */
 export type Freshness = "fresh" | "new" | "unchanged" | "moved" | "stale";
 
+/** How long caches that are purged may hold responses. */
+export const HELD_FOR_MS = 24 * 3_600_000;
+
 /** One state of one repository. Everything is read from a snapshot. */
 export interface Snapshot {
   /**
@@ -179,6 +182,23 @@ export type BlobResult = Uint8Array<ArrayBuffer> | Error;
 /** One result for each distinct blob id. */
 export type Blobs = ReadonlyMap<string, BlobResult>;
 
+/** A commit that changed a file. */
+export interface Change {
+  /** When it was committed (ISO 8601). */
+  readonly date: string;
+  readonly commit: string;
+  readonly author: { readonly name: string };
+  /** The first line of the message. */
+  readonly message: string;
+}
+
+/** What a branch's commits did to a file. */
+export interface FileHistory {
+  readonly lastChanged: Change;
+  /** The oldest commit that changed the path. Absent if it is unknown. */
+  readonly created?: Change;
+}
+
 /** Cached blobs and Git LFS objects. */
 export const blobKind: ObjectKind<Uint8Array<ArrayBuffer>> = {
   name: "blob",
@@ -199,6 +219,17 @@ export interface Source {
    * the known state missing before it failed. Nothing older may then be served.
    */
   resolve(query: RefQuery, context: RequestContext): Promise<Snapshot>;
+
+  /**
+   * Finds an earlier commit of the repository of a snapshot by its id. Returns
+   * null if the repository has none or it may not be shown.
+   * @throws {CollectionsError} what `resolve` throws.
+   */
+  at(
+    snapshot: Snapshot,
+    commit: string,
+    context: RequestContext,
+  ): Promise<Snapshot | null>;
 
   /**
    * Reads one folder.
@@ -246,9 +277,50 @@ export interface Source {
   ): Promise<Blobs>;
 
   /**
+   * Returns the history of each file up to the snapshot's commit, by path, and
+   * the first parent of that commit, which is empty for a first commit. A file
+   * whose history cannot be read has an Error. Sources without history lack
+   * this method.
+   * @throws {CollectionsError} history-unavailable. A source failure if no
+   * history can be read.
+   */
+  history?(
+    snapshot: Snapshot,
+    query: {
+      readonly files: readonly FileRef[];
+      readonly withCreated: boolean;
+    },
+    context: RequestContext,
+  ): Promise<{
+    readonly changes: ReadonlyMap<string, FileHistory | Error>;
+    readonly parent: string | null;
+  }>;
+
+  /**
    * Returns the URL of the page that shows a file to a person. Returns null if
    * the source has no web pages. The URL of every file is that of the path ""
    * followed by the encoded path.
    */
   webUrl(snapshot: Snapshot, path: string): string | null;
+}
+
+/**
+ * Returns what a source resolves a commit id to. Returns null if it is none.
+ * @throws what `resolve` throws.
+ */
+export async function resolveCommit(
+  resolve: Source["resolve"],
+  { name: { owner, repo } }: Snapshot,
+  commit: string,
+  context: RequestContext,
+): Promise<Snapshot | null> {
+  try {
+    const found = await resolve({ owner, repo, branch: commit }, context);
+    return found.commit === commit ? found : null;
+  } catch (error) {
+    const isMissing = error instanceof CollectionsError &&
+      error.code === "branch-not-found";
+    if (isMissing) return null;
+    throw error;
+  }
 }

@@ -26,8 +26,13 @@ export interface Task<Input, Output> {
    * runs.
    */
   load(): Promise<(input: Input, pace: Pace) => Output>;
+  /**
+   * Returns the buffers of an input that are moved to the thread instead of
+   * copied. The thread frees them.
+   */
+  readonly moveInput?: (input: Input) => ArrayBuffer[];
   /** Returns the buffers of an output that are moved instead of copied. */
-  readonly transfer?: (output: Output) => ArrayBuffer[];
+  readonly moveOutput?: (output: Output) => ArrayBuffer[];
 }
 
 export interface RunOptions {

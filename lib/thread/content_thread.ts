@@ -19,7 +19,7 @@ import {
 } from "./compute.ts";
 import type { TaskReply, TaskRequest } from "./thread.ts";
 
-const MAX_HEAP_MB = 256;
+const MAX_HEAP_MB = 192;
 /**
  * The thread stops a piece of work itself. If it is out of memory, it never
  * replies and is replaced after this time.
@@ -96,6 +96,11 @@ export class ContentThread implements Compute {
   readonly #queue: FairQueue;
   #worker: Promise<WorkerHandle | null> | null = null;
   #isClosed = false;
+  /**
+   * When long work may run again. It takes at most half of the time so that a
+   * client with several short tasks does not wait for long work before each.
+   */
+  #longAfterMs = -Infinity;
 
   constructor(
     private readonly options: { readonly clock: Clock; readonly log: Log },
@@ -126,19 +131,28 @@ export class ContentThread implements Compute {
     let { isLong = false } = options;
     for (;;) {
       const delay = isLong ? LONG_DELAY_MS : 0;
-      const permit = await this.#queue.acquire({ client, delay, signal });
+      let permit = await this.#queue.acquire({ client, delay, signal });
+      while (isLong) {
+        const restMs = this.#longAfterMs - clock.monotonicMs();
+        if (restMs <= 0) break;
+        permit.release(0);
+        await clock.sleep(restMs, signal);
+        permit = await this.#queue.acquire({ client, delay, signal });
+      }
       const startedAtMs = clock.monotonicMs();
       // The thread is occupied until it replies even if the caller no longer
       // waits.
       const answer = this.#attempt(task, input, isLong).finally(() => {
         const usedMs = clock.monotonicMs() - startedAtMs;
+        if (isLong) this.#longAfterMs = clock.monotonicMs() + usedMs;
         permit.release(usedMs);
         charge?.(usedMs);
       });
       const reply = await orAborted(answer, signal);
-      if (reply !== null) return reply.output;
+      if ("output" in reply) return reply.output;
       if (isLong) throw new TimeLimitError("The work takes too long");
       isLong = true;
+      input = reply.overLimit;
     }
   }
 
@@ -150,16 +164,16 @@ export class ContentThread implements Compute {
   }
 
   /**
-   * Tries a task once. Returns null if it took too long or the thread ended for
-   * another reason.
+   * Tries a task once. Returns the input if it took too long or the thread ended
+   * for another reason.
    * @throws {TimeLimitError} if the thread does not reply because it is out of
-   * memory.
+   * memory, or if it ended with an input that was moved to it.
    */
   async #attempt<Input, Output>(
     task: Task<Input, Output>,
     input: Input,
     isLong: boolean,
-  ): Promise<{ output: Output } | null> {
+  ): Promise<{ output: Output } | { overLimit: Input }> {
     if (this.#isClosed) throw new Error("Cannot compute: the service stops");
     const opening = this.#worker ??= this.#open();
     const worker = await opening;
@@ -175,22 +189,25 @@ export class ContentThread implements Compute {
       isSilent = true;
       worker.stop("it does not answer");
     });
+    const moved = task.moveInput?.(input) ?? [];
     let reply: TaskReply;
     try {
-      reply = await worker.ask({ task: task.name, input, limitMs });
+      reply = await worker.ask({ task: task.name, input, limitMs }, moved);
     } catch (error) {
       if (this.#worker === opening) this.#worker = null;
       log.warn("content thread replaced", {
         task: task.name,
         ...describeError(error),
       });
-      if (isSilent) throw new TimeLimitError("The work takes too much memory");
-      return null;
+      if (isSilent || moved.length > 0) {
+        throw new TimeLimitError("The work takes too much memory");
+      }
+      return { overLimit: input };
     } finally {
       cancelTimer();
     }
     if ("output" in reply) return { output: reply.output as Output };
-    if ("isOverLimit" in reply) return null;
+    if ("overLimit" in reply) return { overLimit: reply.overLimit as Input };
     if ("fault" in reply) {
       throw new Error(`Cannot run "${task.name}": ${reply.fault}`);
     }
@@ -266,10 +283,10 @@ function startWorker() {
     /** The names of the tasks that were sent. */
     loaded: new Set<string>(),
     /** Sends one request. The next may be sent after the reply. */
-    ask(request: TaskRequest): Promise<TaskReply> {
+    ask(request: TaskRequest, moved: ArrayBuffer[]): Promise<TaskReply> {
       answer = Promise.withResolvers();
       if (fault !== null) answer.reject(fault);
-      else port.postMessage(request);
+      else port.postMessage(request, moved);
       return answer.promise;
     },
     stop,

@@ -7,6 +7,7 @@ import { Script } from "node:vm";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
 import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
+import { freeBuffer } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
 /** A message to the thread. */
@@ -19,7 +20,8 @@ export interface TaskRequest {
 /** A reply of the thread. The first message is "ready" instead. */
 export type TaskReply =
   | { readonly output: unknown }
-  | { readonly isOverLimit: true }
+  /** The input comes back for another try. */
+  | { readonly overLimit: unknown }
   | { readonly failure: { code: string; detail: string; message: string } }
   | { readonly fault: string };
 
@@ -45,7 +47,6 @@ function paceOf(limitMs: number): Pace {
 }
 
 function replyOf(error: unknown): TaskReply {
-  if (error instanceof TimeLimitError) return { isOverLimit: true };
   if (error instanceof CollectionsError) {
     const { code, detail, message } = error;
     return { failure: { code, detail, message } };
@@ -64,17 +65,27 @@ parentPort?.once("message", (port: MessagePort) => {
   channel.onmessage = async (
     { data: { task, input, limitMs } }: MessageEvent<TaskRequest>,
   ) => {
+    const { load, moveInput, moveOutput } = TASKS.get(task)!;
+    const moved = moveInput?.(input as never) ?? [];
     try {
-      const { load, transfer } = TASKS.get(task)!;
       const run = await load();
       const output = run(input as never, paceOf(limitMs));
       channel.postMessage(
         { output } satisfies TaskReply,
-        transfer?.(output) ?? [],
+        moveOutput?.(output) ?? [],
       );
     } catch (error) {
+      if (error instanceof TimeLimitError) {
+        return channel.postMessage(
+          { overLimit: input } satisfies TaskReply,
+          moved,
+        );
+      }
       channel.postMessage(replyOf(error));
     }
+    moved.forEach(freeBuffer);
   };
   channel.postMessage("ready");
+  // The first requests need not wait for modules.
+  TASKS.forEach(({ load }) => void load());
 });

@@ -5,7 +5,6 @@
 
 import { yieldToEventLoop } from "./clock.ts";
 import type { FairQueue, Permit } from "./fair_queue.ts";
-import { countShared } from "./shared_memory.ts";
 
 const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
@@ -18,14 +17,14 @@ export const BODY_MEMORY = { capacity: 128 * MIB, maxWaiting: 256 };
  * Further calls of `release` do nothing.
  */
 export interface Body {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   release(): void;
 }
 
 /**
  * Reads the body of a response to its end or until `isEnough` accepts the bytes
- * so far. Bodies of up to `freeBytes` reserve nothing. If `isShared` is set, a
- * body over 1 MiB is in memory that other threads can read. `onWait` is called
+ * so far. Bodies of up to `freeBytes` reserve nothing. If `isGrowable` is set, a
+ * body over 1 MiB is in a buffer that grows without a copy. `onWait` is called
  * before and after a wait for memory. That wait is not a delay of the source.
  * @throws {RangeError} if the body is longer than `maxBytes`. Nothing more is
  * read then.
@@ -39,7 +38,7 @@ export async function readBody(
     maxBytes,
     freeBytes = MIB,
     isEnough,
-    isShared = false,
+    isGrowable = false,
     signal,
     onWait,
   }: {
@@ -48,7 +47,7 @@ export async function readBody(
     readonly maxBytes: number;
     readonly freeBytes?: number;
     readonly isEnough?: ((bytes: Uint8Array) => boolean) | undefined;
-    readonly isShared?: boolean;
+    readonly isGrowable?: boolean;
     readonly signal: AbortSignal;
     readonly onWait: (isWaiting: boolean) => void;
   },
@@ -57,7 +56,7 @@ export async function readBody(
   const release = () => permit?.release();
   if (body === null) return { bytes: new Uint8Array(0), release };
   const pieces = piecesOf(body);
-  let buffer: Uint8Array = new Uint8Array(PIECE_BYTES);
+  let buffer = new Uint8Array(PIECE_BYTES);
   let length = 0;
   try {
     const announced = isEnough === undefined
@@ -81,7 +80,7 @@ export async function readBody(
           needed,
           Math.min(buffer.length * 2, maxBytes),
         );
-        buffer = resized(buffer, capacity, isShared ? maxBytes : 0);
+        buffer = resized(buffer, capacity, isGrowable ? maxBytes : 0);
       }
       buffer.set(value, length);
       length = needed;
@@ -132,30 +131,23 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
 
 /**
  * Returns the same bytes with another length. The given bytes become unusable.
- * Bytes that grow over 1 MiB move to memory that can grow to `maxSharedBytes`
+ * Bytes that grow over 1 MiB move to a buffer that can grow to `maxBytes`
  * without a copy. 0 disables this.
  */
 function resized(
-  bytes: Uint8Array,
+  { buffer }: Uint8Array<ArrayBuffer>,
   length: number,
-  maxSharedBytes: number,
-): Uint8Array {
-  const { buffer } = bytes;
-  if (buffer instanceof SharedArrayBuffer) {
-    if (length > buffer.byteLength) {
-      countShared(length - buffer.byteLength);
-      buffer.grow(length);
-    }
+  maxBytes: number,
+): Uint8Array<ArrayBuffer> {
+  if (buffer.resizable) {
+    buffer.resize(length);
     return new Uint8Array(buffer, 0, length);
   }
-  if (maxSharedBytes === 0 || length <= MIB) {
-    return new Uint8Array((buffer as ArrayBuffer).transfer(length));
+  if (maxBytes === 0 || length <= MIB) {
+    return new Uint8Array(buffer.transfer(length));
   }
-  countShared(length);
-  const shared = new SharedArrayBuffer(length, {
-    maxByteLength: maxSharedBytes,
-  });
-  const copy = new Uint8Array(shared, 0, length);
-  copy.set(bytes);
+  const growable = new ArrayBuffer(length, { maxByteLength: maxBytes });
+  const copy = new Uint8Array(growable, 0, length);
+  copy.set(new Uint8Array(buffer));
   return copy;
 }

@@ -31,16 +31,20 @@ export type FilterValue = FilterText | readonly FilterText[] | {
   readonly gt?: FilterText;
   readonly gte?: FilterText;
   readonly exists?: boolean;
+  /** Without case or diacritics; for `name` and `path`, too. */
+  readonly contains?: FilterText;
 };
 
 /** The selection of items and their order. */
 interface SelectionParameters {
-  /** `path`, `name`, `size` or `frontMatter.<key>`, with `-` in front for descending. */
+  /** `path`, `name`, `size`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
   sort?: string | undefined;
   /** Whether files in sub-folders are items too; true where absent. */
   recursive?: boolean | undefined;
   /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
   filter?: Readonly<Record<string, FilterValue>> | undefined;
+  /** `markdown`, `text`, `data`, `image`, `other`, separated by commas: only files of these kinds are items. */
+  kind?: string | undefined;
 }
 
 /** What Markdown is given as HTML for. */
@@ -51,28 +55,54 @@ interface HtmlParameters {
   linkTemplate?: string | undefined;
 }
 
+/** What is said about the commits that changed a file. */
+interface HistoryParameters {
+  /** Whether items carry `lastChanged`, and a single one `created`; needs a token at the service. */
+  includeHistory?: boolean | undefined;
+}
+
 /** Parameters of {@linkcode CollectionsClient.listItems}. */
 export interface ListParameters
-  extends RepositoryParameters, SelectionParameters, HtmlParameters {
-  /** A name or a folder path; `/` is the repository's root. */
+  extends
+    RepositoryParameters,
+    SelectionParameters,
+    HtmlParameters,
+    HistoryParameters {
+  /** A name, a folder path or the path of a data file; `/` is the repository's root. */
   collection: string;
   /** From 1. */
   page?: number | undefined;
-  /** 1 to 1000, 50 where absent; at most 100 with content or HTML. */
+  /** 1 to 1000, 50 where absent; at most 100 with content, HTML or history. */
   limit?: number | undefined;
   /** Whether each item carries its content. */
   includeContent?: boolean | undefined;
   /** Whether each text item carries its front matter. */
   includeFrontMatter?: boolean | undefined;
+  /** Words that the text of an item has; best first unless `sort` is given. The last one may be the beginning of a word. */
+  search?: string | undefined;
+  /** What the cells of CSV are: texts, or with `infer` also numbers, booleans and null. */
+  types?: "text" | "infer" | undefined;
   /** Keys of an item, separated by commas, such as `slug,frontMatter.title`: an item has only these. */
   fields?: string | undefined;
   /** At most 5 keys, separated by commas, such as `frontMatter.tags`, whose values are counted. */
   facets?: string | undefined;
 }
 
+/** Parameters of {@linkcode CollectionsClient.listCollections}. */
+export interface CollectionsParameters extends RepositoryParameters {
+  /** The folder whose sub-folders are listed; the repository's root where absent. */
+  path?: string | undefined;
+  /** Whether each collection carries the JSON Schema of its front matter. */
+  includeSchema?: boolean | undefined;
+}
+
 /** What {@linkcode CollectionsClient.getItem} and {@linkcode CollectionsClient.getItemBySlug} both take. */
 interface CommonItemParameters
-  extends RepositoryParameters, SelectionParameters, HtmlParameters {
+  extends
+    RepositoryParameters,
+    SelectionParameters,
+    HtmlParameters,
+    HistoryParameters {
   /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves; needs a collection. */
   includeNeighbors?: boolean | undefined;
 }
@@ -129,6 +159,16 @@ export interface Heading {
   text: string;
 }
 
+/** A commit that changed a file. */
+export interface Change {
+  /** When it was committed, in ISO 8601. */
+  date: string;
+  commit: string;
+  author: { name: string };
+  /** The first line of the message, 500 characters at most. */
+  message: string;
+}
+
 interface File<Data> {
   name: string;
   /** From the repository's root. */
@@ -144,14 +184,22 @@ interface File<Data> {
   contentUrl?: string | undefined;
   /** Absent for a source without web pages. */
   htmlUrl?: string | undefined;
+  /** The newest commit of the branch that changed the file. */
+  lastChanged?: Change | undefined;
+  /** Of a single item: the oldest commit of the branch that changed this path. */
+  created?: Change | undefined;
   frontMatter?: Data | undefined;
   frontMatterError?: FrontMatterError | undefined;
+  /** The value of a JSON, YAML or TOML file, or the row of a data file. */
+  data?: unknown;
   /** What follows the front matter; absent where there is none. */
   body?: string | undefined;
   html?: string | undefined;
   headings?: Heading[] | undefined;
   excerpt?: string | undefined;
   words?: number | undefined;
+  /** The names of the components that MDX uses; in `html` an element with `data-component` stands for each use. */
+  mdxComponents?: string[] | undefined;
   htmlError?: { message: string } | undefined;
 }
 
@@ -161,7 +209,20 @@ export interface Item<Data = FrontMatter> extends File<Data> {
   slug: string;
   encoding?: "utf-8" | "base64" | undefined;
   content?: string | undefined;
+  match?: Match | undefined;
+  /** Of a row of a data file, which has only `index`, `key`, `data` and `match`. */
+  index?: number | undefined;
+  /** Of an entry of a mapping in a data file. */
+  key?: string | undefined;
   error?: ItemError | undefined;
+}
+
+/** Why `search` found an item. */
+export interface Match {
+  /** Greater is better; comparable within one list. */
+  score: number;
+  /** HTML: escaped text with the hits in `<mark>`. */
+  snippet: string;
 }
 
 /** A value of front matter, and how many items have it. */
@@ -193,9 +254,110 @@ export interface ItemPage<Data = FrontMatter> {
   };
   /** By key, such as `frontMatter.tags`. */
   facets?: Record<string, FacetValue[]> | undefined;
+  /** What was left out, skipped or ignored, and why. */
+  warnings?: string[] | undefined;
+}
+
+/** A field of front matter that a CMS configuration declares. */
+export interface CollectionField {
+  name: string;
+  label?: string | undefined;
+  /** As the CMS names it; that of one value, where `list` is true. */
+  type: string;
+  required: boolean;
+  /** Whether the field has a list of such values. */
+  list?: boolean | undefined;
+  /** The values to choose from. */
+  options?: (string | number | boolean)[] | undefined;
+  /** The fields of an object. */
+  fields?: CollectionField[] | undefined;
+}
+
+/** A collection, and how many files of which kind it has. */
+export interface Collection {
+  /** What requests take as `collection`. */
+  name: string;
+  label?: string | undefined;
+  path: string;
+  /** The configuration file that declares it; absent for a folder that was found to hold content. */
+  source?: string | undefined;
+  fields?: CollectionField[] | undefined;
+  items: number;
+  kinds: {
+    markdown?: number | undefined;
+    text?: number | undefined;
+    data?: number | undefined;
+    image?: number | undefined;
+    other?: number | undefined;
+  };
+  /** JSON Schema 2020-12 of the front matter; absent where there is too much to read. */
+  schema?: Record<string, unknown> | undefined;
+}
+
+/** A folder, and how many files are below it. */
+export interface Folder {
+  name: string;
+  path: string;
+  files: number;
+}
+
+/** The collections of a repository. */
+export interface CollectionList {
+  repository: Repository;
+  /** First those that a CMS configuration declares. */
+  collections: Collection[];
+  /** Directly in `path`. */
+  folders: Folder[];
   /** What was left out or skipped, and why. */
   warnings?: string[] | undefined;
 }
+
+/** Parameters of {@linkcode CollectionsClient.listChanges}. */
+export interface ChangesParameters extends RepositoryParameters {
+  /** A name or a folder path; `/` is the repository's root. */
+  collection: string;
+  /** The commit to compare with: `repository.commit` of a list or of earlier changes. */
+  since: string;
+}
+
+/** A file that was added, changed or removed. */
+export interface ChangedFile {
+  /** From the repository's root. */
+  path: string;
+  /** Git's blob id; of a removed file the last one. */
+  sha: string;
+  /** In bytes. */
+  size: number;
+}
+
+/** A file with the content of a file that was removed. */
+export interface RenamedFile extends ChangedFile {
+  /** The path of the removed file. */
+  from: string;
+}
+
+/** What changed in a collection between two commits, each by path. */
+export interface CollectionChanges {
+  /** `commit` is the new commit. */
+  repository: Repository;
+  since: string;
+  added: ChangedFile[];
+  changed: ChangedFile[];
+  removed: ChangedFile[];
+  renamed: RenamedFile[];
+}
+
+/** What {@linkcode CollectionsClient.changes} yields. */
+export interface CollectionUpdate extends Omit<CollectionChanges, "since"> {
+  /** Whether `added` are all files of the collection: whatever else was known is gone. */
+  isWhole: boolean;
+}
+
+/** Parameters of {@linkcode CollectionsClient.changes} and {@linkcode CollectionsClient.watch}. */
+export type FollowParameters = Omit<ChangesParameters, "since"> & {
+  /** The commit from which on changes are wanted; where absent all files come first. */
+  since?: string | undefined;
+};
 
 /** The item before or after another. */
 export interface Neighbor<Data = FrontMatter> {
@@ -211,6 +373,8 @@ export interface ItemContent<Data = FrontMatter> extends File<Data> {
   repository: Repository;
   encoding: "utf-8" | "base64";
   content: string;
+  /** Unknown parameters, which are ignored. */
+  warnings?: string[] | undefined;
   previous?: Neighbor<Data> | null | undefined;
   next?: Neighbor<Data> | null | undefined;
 }
@@ -228,10 +392,12 @@ export type ProblemCode =
   | "method-not-allowed"
   | "repository-empty"
   | "slug-ambiguous"
+  | "since-unknown"
   | "body-too-large"
   | "item-too-large"
   | "collection-too-large"
   | "query-too-expensive"
+  | "history-unavailable"
   | "too-many-requests"
   | "repository-blocked"
   | "internal-error"
@@ -294,12 +460,15 @@ export interface RequestOptions<Data = FrontMatter> {
   schema?: Schema<Data> | undefined;
 }
 
+/** Bytes in a buffer of their own, which TypeScript before 5.7 cannot tell from others. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
+
 /** Options of a {@linkcode CollectionsClient}. */
 export interface ClientOptions {
   /** In place of the global fetch. */
   fetch?: typeof fetch;
   /** Sent with every request, such as a key that a proxy in front of the service requires. */
-  headers?: HeadersInit;
+  headers?: ConstructorParameters<typeof Headers>[0];
   /**
    * How long one call may wait in all where the service says with `Retry-After` that it is not ready; 30,000 where absent.
    * What would take longer is thrown at once; 0 turns waiting off.
@@ -319,13 +488,16 @@ export class ProblemError extends Error {
   readonly problem: Problem;
   readonly code: ProblemCode;
   readonly status: number;
+  /** The address that was requested. */
+  readonly url: string;
 
-  constructor(problem: Problem) {
+  constructor(problem: Problem, url = "") {
     super(problem.detail);
     this.name = "ProblemError";
     this.problem = problem;
     this.code = problem.code;
     this.status = problem.status;
+    this.url = url;
   }
 }
 
@@ -354,32 +526,94 @@ const DEFAULT_MAX_WAIT_MS = 30_000;
 /** The largest pages that the service gives. */
 const MAX_LIMIT = 1000;
 const MAX_LIMIT_WITH_CONTENT = 100;
+/** Between two polls where `Cache-Control` has no `max-age`. */
+const POLL_SECONDS = 5;
+const MAX_POLL_SECONDS = 3600;
+/** Between two polls of a service that fails. */
+const MAX_BACK_OFF_MS = 60_000;
 const CONTENT_FIELDS =
-  /(^|,)\s*(content|encoding|body|html|headings|excerpt|words|htmlError)\s*(,|$)/;
+  /(^|,)\s*(content|encoding|body|html|headings|excerpt|words|mdxComponents|htmlError|lastChanged)\s*(,|$)/;
 
-/** Sends requests to one service. */
-export class CollectionsClient {
+type Named = "owner" | "repo" | "branch" | "collection";
+
+/** One collection with the type of its front matter. */
+export interface TypedCollection<Data> {
+  /** As {@linkcode CollectionsClient.listItems}. */
+  listItems(
+    parameters?: Omit<ListParameters, Named>,
+    options?: RequestOptions<Data>,
+  ): Promise<ItemPage<Data>>;
+  /** As {@linkcode CollectionsClient.items}. */
+  items(
+    parameters?: Omit<ListParameters, Named>,
+    options?: RequestOptions<Data>,
+  ): AsyncGenerator<Item<Data>, void, undefined>;
+  /** As {@linkcode CollectionsClient.getItemBySlug}. */
+  getItemBySlug(
+    parameters: Omit<SlugParameters, Named>,
+    options?: RequestOptions<Data>,
+  ): Promise<ItemContent<Data>>;
+}
+
+/**
+ * Sends requests to one service. `Types` has the front matter of each collection by its name, as the service's
+ * `/api/collection-types.ts` declares it.
+ */
+export class CollectionsClient<
+  Types extends object = Record<string, FrontMatter>,
+> {
   readonly #baseUrl: string;
   readonly #options: ClientOptions;
   /** Answers by address, the one used last at the end; null where none are cached. */
   readonly #cached: Map<string, { etag: string; body: unknown }> | null;
 
   /**
-   * Without an address: the service that this file was loaded from. A file that was saved elsewhere needs one.
-   * @throws {TypeError} where the address is none of `http:` or `https:`, such as that of a saved file, or has a `?` or `#`.
+   * `/client.js` of a service needs no address where it is imported from that service.
+   * @throws {TypeError} where the address is missing or none of `http:` or `https:`, or has a `?` or `#`.
    */
   constructor(
-    baseUrl: string | URL = new URL(".", import.meta.url),
+    baseUrl: string | URL,
     options: ClientOptions = {},
   ) {
     this.#baseUrl = String(baseUrl).replace(/\/+$/, "");
-    if (/^(?!https?:)[a-z][a-z0-9+.-]*:|[?#]/i.test(this.#baseUrl)) {
+    if (
+      /^undefined$|^(?!https?:)[a-z][a-z0-9+.-]*:|[?#]/i.test(this.#baseUrl)
+    ) {
       throw new TypeError(
         `Cannot use "${baseUrl}": give the service's address, such as "http://localhost:8000", without "?" and "#"`,
       );
     }
     this.#options = options;
     this.#cached = options.reuse ? new Map() : null;
+  }
+
+  /** One collection of a repository, whose front matter has its type in `Types`. */
+  collection<Name extends keyof Types & string>(
+    collection: Name,
+    repository: RepositoryParameters,
+  ): TypedCollection<Types[Name]> {
+    const named = { ...repository, collection };
+    return {
+      listItems: (parameters, options) =>
+        this.listItems({ ...parameters, ...named }, options),
+      items: (parameters, options) =>
+        this.items({ ...parameters, ...named }, options),
+      getItemBySlug: (parameters, options) =>
+        this.getItemBySlug({ ...parameters, ...named }, options),
+    };
+  }
+
+  /** The collections of a repository, and the folders of one of its folders. @throws {ProblemError} */
+  async listCollections(
+    parameters: CollectionsParameters,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<CollectionList> {
+    return await this.#request<CollectionList>(
+      "list-collections",
+      "collections",
+      parameters,
+      signal,
+    );
   }
 
   /** One page of a collection. @throws {ProblemError | SchemaError} */
@@ -398,22 +632,39 @@ export class CollectionsClient {
   }
 
   /**
-   * The items of a collection from `page` on, each page requested when it is needed, and as large as possible without a
-   * `limit`. All pages are of the commit of the first, and addresses in later pages (`contentUrl`, `htmlUrl`, those in
+   * The items of a collection from `page` on, `limit` of them at most. Each page is requested when it is needed, and as
+   * large as possible without a `pageSize`. All pages are of the commit of the first, and addresses in later pages (`contentUrl`, `htmlUrl`, those in
    * `html`) therefore name that commit as their `branch`: they show that state for good. Where a deployment gives no
    * commits, which are local folders and chosen repositories, a change between two pages can move an item from one to
    * the other.
    * @throws {ProblemError | SchemaError}
    */
   async *items<Data = FrontMatter>(
-    parameters: ListParameters,
+    { pageSize, limit: most = Infinity, ...parameters }: ListParameters & {
+      /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
+      pageSize?: number | undefined;
+    },
     options: RequestOptions<Data> = {},
   ): AsyncGenerator<Item<Data>, void, undefined> {
     const hasContent = parameters.includeContent || parameters.includeHtml ||
-      CONTENT_FIELDS.test(parameters.fields ?? "");
-    const { limit = hasContent ? MAX_LIMIT_WITH_CONTENT : MAX_LIMIT } =
-      parameters;
-    const request = { ...parameters, limit, page: parameters.page ?? 1 };
+      parameters.includeHistory || CONTENT_FIELDS.test(parameters.fields ?? "");
+    const largest = hasContent ? MAX_LIMIT_WITH_CONTENT : MAX_LIMIT;
+    const limit = pageSize ?? Math.min(most, largest);
+    let left = most;
+    for await (
+      const { items } of this.#pages({ ...parameters, limit }, options)
+    ) {
+      yield* items.slice(0, left);
+      left -= items.length;
+      if (left <= 0) return;
+    }
+  }
+
+  async *#pages<Data>(
+    parameters: ListParameters,
+    options: RequestOptions<Data>,
+  ): AsyncGenerator<ItemPage<Data>, void, undefined> {
+    const request = { ...parameters, page: parameters.page ?? 1 };
     let mayPin = parameters.owner.toLowerCase() !== "local";
     while (true) {
       let answer: ItemPage<Data>;
@@ -421,21 +672,178 @@ export class CollectionsClient {
         answer = await this.listItems(request, options);
       } catch (error) {
         const isPinned = request.branch !== parameters.branch;
-        if (
-          !isPinned || !(error instanceof ProblemError) ||
-          error.code !== "branch-not-found"
-        ) {
-          throw error;
-        }
+        if (!isPinned || codeOf(error) !== "branch-not-found") throw error;
         mayPin = false;
         request.branch = parameters.branch;
         continue;
       }
-      yield* answer.items;
+      yield answer;
       if (!answer.pagination.hasNext) return;
       if (mayPin) request.branch = answer.repository.commit;
       request.page++;
     }
+  }
+
+  /** What changed in a collection since a commit. @throws {ProblemError} */
+  async listChanges(
+    parameters: ChangesParameters,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<CollectionChanges> {
+    return await this.#request<CollectionChanges>(
+      "list-collection-changes",
+      "added",
+      parameters,
+      signal,
+    );
+  }
+
+  /**
+   * Follows a collection for as long as it is iterated: yields each set of changes, and polls as often as `Cache-Control`
+   * allows, in a page only while that is visible. Without `since`, and where the service has forgotten the commit or too
+   * much has changed, all files are listed: see `isWhole`. While the service fails it tries again, after up to a minute.
+   * @throws {ProblemError} where trying again does not help, such as `branch-not-found`.
+   * @throws the signal's reason.
+   */
+  async *changes(
+    { since, ...parameters }: FollowParameters,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<CollectionUpdate, void, undefined> {
+    const { wait = waitMs } = this.#options;
+    let etag: string | undefined;
+    for (let failures = 0;;) {
+      await untilVisible(signal);
+      let update: CollectionUpdate | null = null;
+      let pauseMs = 0;
+      try {
+        if (since === undefined) {
+          update = await this.#listWhole(parameters, signal);
+        } else {
+          const polled = await this.#poll({ ...parameters, since }, {
+            signal,
+            etag,
+          });
+          ({ update, etag, pauseMs } = polled);
+          failures = 0;
+        }
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        const code = codeOf(error);
+        const isForgotten = since !== undefined &&
+          (code === "since-unknown" || code === "collection-too-large");
+        if (isForgotten) since = undefined;
+        else if (!isOutage(error)) throw error;
+        const { retryAfterSeconds = 0 } = error instanceof ProblemError
+          ? error.problem
+          : {};
+        const backOffMs = Math.min(1000 * 2 ** failures++, MAX_BACK_OFF_MS);
+        pauseMs = Math.max(1000 * retryAfterSeconds, backOffMs);
+      }
+      if (update !== null) {
+        const { repository, isWhole, added, changed, removed, renamed } =
+          update;
+        if (since !== repository.commit) etag = undefined;
+        since = repository.commit;
+        const count = [added, changed, removed, renamed].flat().length;
+        if (isWhole || count > 0) yield update;
+      }
+      if (pauseMs > 0) await wait(pauseMs, signal);
+    }
+  }
+
+  /**
+   * Calls back with each update of {@linkcode CollectionsClient.changes}, one after the other. Returns a function that
+   * stops it, as `signal` does. What ends it otherwise is given to `onError`, and is an unhandled rejection without it.
+   */
+  watch(
+    parameters: FollowParameters,
+    callback: (update: CollectionUpdate) => unknown,
+    { signal, onError }: {
+      signal?: AbortSignal | undefined;
+      onError?: ((error: unknown) => void) | undefined;
+    } = {},
+  ): () => void {
+    const stopped = new AbortController();
+    const stop = () => {
+      signal?.removeEventListener("abort", stop);
+      stopped.abort();
+    };
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    const follow = async () => {
+      try {
+        const options = { signal: stopped.signal };
+        for await (const update of this.changes(parameters, options)) {
+          if (!stopped.signal.aborted) await callback(update);
+        }
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        stop();
+        if (onError === undefined) throw error;
+        onError(error);
+      }
+    };
+    void follow();
+    return stop;
+  }
+
+  /** All files of one commit. */
+  async #listWhole(
+    parameters: Omit<ChangesParameters, "since">,
+    signal?: AbortSignal,
+  ): Promise<CollectionUpdate> {
+    const request = {
+      ...parameters,
+      fields: "path,sha,size",
+      limit: MAX_LIMIT,
+    };
+    for (;;) {
+      let repository: Repository | undefined;
+      const added: ChangedFile[] = [];
+      let isOneCommit = true;
+      for await (const page of this.#pages(request, { signal })) {
+        repository ??= page.repository;
+        isOneCommit = page.repository.commit === repository.commit;
+        if (!isOneCommit) break;
+        for (const { path, sha, size } of page.items) {
+          added.push({ path, sha, size });
+        }
+      }
+      const none = { changed: [], removed: [], renamed: [] };
+      if (repository !== undefined && isOneCommit) {
+        return { repository, added, ...none, isWhole: true };
+      }
+    }
+  }
+
+  /** The changes, or null where there is nothing new, and when to ask again. */
+  async #poll(
+    parameters: ChangesParameters,
+    { signal, etag }: {
+      signal: AbortSignal | undefined;
+      etag: string | undefined;
+    },
+  ): Promise<
+    {
+      update: CollectionUpdate | null;
+      etag: string | undefined;
+      pauseMs: number;
+    }
+  > {
+    const url = this.#url("list-collection-changes", parameters);
+    const response = await this.#send(url, signal, etag, 0);
+    const { headers } = response;
+    const pauseMs = pollMs(headers);
+    if (response.status === 304 && etag !== undefined) {
+      await response.body?.cancel();
+      return { update: null, etag, pauseMs };
+    }
+    const body = await readBody<CollectionChanges>(response, url, "added");
+    const { repository, added, changed, removed, renamed } = body;
+    return {
+      update: { repository, added, changed, removed, renamed, isWhole: false },
+      etag: headers.get("etag") ?? undefined,
+      pauseMs,
+    };
   }
 
   /** One file with its content. @throws {ProblemError | SchemaError} */
@@ -481,7 +889,7 @@ export class CollectionsClient {
       encoding?: string | undefined;
     },
     { signal }: { signal?: AbortSignal | undefined } = {},
-  ): Promise<Uint8Array<ArrayBuffer>> {
+  ): Promise<Bytes> {
     // With `fields` an item may have content alone, which could be text or base64.
     if (item.content !== undefined && item.encoding !== undefined) {
       if (item.encoding !== "base64") {
@@ -499,7 +907,10 @@ export class CollectionsClient {
     const url = `${this.#baseUrl}/api/get-item-content${query}&format=raw`;
     const response = await this.#send(url, signal);
     if (!response.ok) {
-      throw new ProblemError(asProblem(await readJson(response), response));
+      throw new ProblemError(
+        asProblem(await readJson(response), response),
+        url,
+      );
     }
     return new Uint8Array(await response.arrayBuffer());
   }
@@ -511,7 +922,7 @@ export class CollectionsClient {
     parameters: object,
     signal?: AbortSignal,
   ): Promise<Body> {
-    const url = `${this.#baseUrl}/api/${operation}?${queryOf(parameters)}`;
+    const url = this.#url(operation, parameters);
     const cached = this.#cached?.get(url);
     const response = await this.#send(url, signal, cached?.etag);
     if (response.status === 304 && cached !== undefined) {
@@ -519,15 +930,14 @@ export class CollectionsClient {
       this.#cache(url, cached);
       return structuredClone(cached.body) as Body;
     }
-    const body = await readJson(response);
-    if (!response.ok) throw new ProblemError(asProblem(body, response));
-    if (typeof body !== "object" || body === null || !(key in body)) {
-      const statusText = `No ${key} in the answer`;
-      throw new ProblemError(asProblem(undefined, { status: 502, statusText }));
-    }
+    const body = await readBody<Body>(response, url, key);
     const etag = response.headers.get("etag");
     if (etag !== null) this.#cache(url, { etag, body: structuredClone(body) });
-    return body as Body;
+    return body;
+  }
+
+  #url(operation: string, parameters: object): string {
+    return `${this.#baseUrl}/api/${operation}?${queryOf(parameters)}`;
   }
 
   /** Sends a request, again after each `Retry-After` while there is time for it. */
@@ -535,8 +945,9 @@ export class CollectionsClient {
     url: string,
     signal?: AbortSignal,
     etag?: string,
+    maxWaitMs: number = this.#options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS,
   ): Promise<Response> {
-    const { maxWaitMs = DEFAULT_MAX_WAIT_MS, wait = waitMs } = this.#options;
+    const { wait = waitMs } = this.#options;
     const headers = new Headers(this.#options.headers);
     if (etag !== undefined) headers.set("if-none-match", etag);
     // A browser's fetch must be called on its window.
@@ -646,6 +1057,63 @@ function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
     }, ms);
     signal?.addEventListener("abort", abort, { once: true });
   });
+}
+
+/** In ms from now until the answer is no longer fresh. */
+function pollMs(headers: Headers): number {
+  const control = headers.get("cache-control") ?? "";
+  const maxAge = /\bmax-age=(\d+)/.exec(control)?.[1];
+  const seconds = maxAge === undefined
+    ? POLL_SECONDS
+    : Number(maxAge) - (Number(headers.get("age")) || 0);
+  return 1000 * Math.min(Math.max(1, seconds), MAX_POLL_SECONDS);
+}
+
+/** Resolves once the page is visible, and at once without a page; rejects with the signal's reason. */
+function untilVisible(signal?: AbortSignal): Promise<void> {
+  const { document } = globalThis as {
+    document?: EventTarget & { visibilityState?: string };
+  };
+  return new Promise((resolve, reject) => {
+    const check = () => {
+      if (document?.visibilityState === "hidden" && !signal?.aborted) return;
+      document?.removeEventListener("visibilitychange", check);
+      signal?.removeEventListener("abort", check);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    document?.addEventListener("visibilitychange", check);
+    signal?.addEventListener("abort", check);
+    check();
+  });
+}
+
+const codeOf = (error: unknown): ProblemCode | null =>
+  error instanceof ProblemError ? error.code : null;
+
+/** Whether the same request may succeed later; a failure of the network is a TypeError. */
+function isOutage(error: unknown): boolean {
+  return error instanceof ProblemError
+    ? error.status >= 500 || error.status === 429
+    : error instanceof TypeError;
+}
+
+/** The body of an answer that has `key`. @throws {ProblemError} */
+async function readBody<Body>(
+  response: Response,
+  url: string,
+  key: keyof Body & string,
+): Promise<Body> {
+  const body = await readJson(response);
+  if (!response.ok) throw new ProblemError(asProblem(body, response), url);
+  if (typeof body === "object" && body !== null && key in body) {
+    return body as Body;
+  }
+  const statusText = `No ${key} in the answer`;
+  throw new ProblemError(
+    asProblem(undefined, { status: 502, statusText }),
+    url,
+  );
 }
 
 /** The body, or undefined where it is no JSON. */

@@ -3,7 +3,8 @@ import { textResponse } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
 
 /**
- * `GET /api/health`: the status and version of the running process. `?ready`
+ * `GET /api/health`: the status, version and kind of packages of the
+ * running process. `?ready`
  * adds the state of the store and of the source. The status is 503 if the
  * service should get no requests now.
  */
@@ -16,11 +17,13 @@ export const handler = define.handlers({
     const health = url.searchParams.has("ready")
       ? await services.health()
       : null;
-    const isReady = health?.store !== "failed";
+    const isReady = health === null ||
+      health.store !== "failed" && !services.isStopping;
     const expiring = services.expiringTokens();
     const body = {
       status: isReady ? "ok" : "not-ready",
       version: project.version,
+      packages: services.packages,
       ...health,
       expiringTokens: expiring.length === 0 ? undefined : expiring,
     };

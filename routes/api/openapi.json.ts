@@ -1,15 +1,38 @@
 import { openApiText } from "../../lib/api/openapi.ts";
-import { textResponse } from "../../lib/http/responses.ts";
+import {
+  addGzip,
+  dataResponse,
+  negotiateBody,
+  type ReadyBody,
+  readyBody,
+} from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
+
+/** The document for the address that was last requested. */
+let last: { readonly baseUrl: string; readonly body: ReadyBody } | null = null;
 
 /** `GET /api/openapi.json`: the OpenAPI document of this deployment. */
 export const handler = define.handlers({
-  GET({ state: { context: { baseUrl } } }) {
-    return textResponse(openApiText(baseUrl), {
-      headers: {
-        "content-type": "application/json",
-        "cache-control": "no-cache",
-      },
-    });
+  async GET({ state: { context } }) {
+    const { baseUrl, request } = context;
+    const document = last?.baseUrl === baseUrl ? last : {
+      baseUrl,
+      body: await bodyFor(baseUrl),
+    };
+    last = document;
+    const negotiated = negotiateBody(document.body, request);
+    const { large } = negotiated;
+    return dataResponse(
+      negotiated,
+      { "cache-control": "no-cache" },
+      large === null ? undefined : context.pace(large),
+    );
   },
 });
+
+async function bodyFor(baseUrl: string): Promise<ReadyBody> {
+  const bytes = new TextEncoder().encode(openApiText(baseUrl));
+  const body = await readyBody({ bytes, contentType: "application/json" });
+  await addGzip(body);
+  return body;
+}

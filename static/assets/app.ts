@@ -3,9 +3,17 @@
 // service and shows it. The list is beside the open file, or, on a narrow screen, behind it.
 
 import { Component, html, render } from "./preact.js";
-import { captionOf, focusFirstRow, type ListBody, ListPanel } from "./list.ts";
+import {
+  captionOf,
+  focusFirstRow,
+  Folders,
+  type FoldersBody,
+  type ListBody,
+  ListPanel,
+} from "./list.ts";
 import { announce, Loader, snippetsFor } from "./requests.ts";
 import {
+  DATA_FILE,
   EMPTY,
   itemParameters,
   listParameters,
@@ -22,9 +30,15 @@ const locals = (root.dataset["local"] ?? "").split(" ").filter((name) =>
   name !== ""
 );
 const isOpen = root.dataset["open"] === "true";
+/** Repositories at GitHub that this deployment names; `owner/*` are all of an account. */
+const allowed = (root.dataset["allowed"] ?? "").split(" ").filter((name) =>
+  name !== ""
+);
 
 const WIDE = matchMedia("(min-width: 60rem)");
+const WIDER = matchMedia("(min-width: 80rem)");
 const list = new Loader<ListBody>(paint);
+const folders = new Loader<FoldersBody>(paint);
 // deno-lint-ignore no-explicit-any
 const item = new Loader<any>(paint);
 let current: State | null = readState(location.search) ?? firstState();
@@ -58,6 +72,7 @@ function show(state: State | null, { again = false } = {}): void {
   document.title = titleOf(state);
   if (state === null) {
     list.clear();
+    folders.clear();
     item.clear();
     return paint();
   }
@@ -111,7 +126,25 @@ function placeOf({ collection, owner, repo }: State): string {
 
 let told = "";
 
+/** The folder that is browsed: the list's, the one of its data file, or the root where there is no list. */
+function browsedPath(): string {
+  const path = list.answer?.body?.collection.path ?? "";
+  return DATA_FILE.test(path) ? path.split("/").slice(0, -1).join("/") : path;
+}
+
+/** Asks for the folders once the list is there, which a reader waits for. */
+function loadFolders({ owner, repo, branch }: State): void {
+  if (list.answer === null) return;
+  void folders.load("list-collections", [
+    ["owner", owner],
+    ["repo", repo],
+    ["branch", branch],
+    ["path", browsedPath()],
+  ]);
+}
+
 function paint(): void {
+  if (current !== null) loadFolders(current);
   render(html`<${App} />`, root);
   if (focusNext === "row" && list.answer !== null) {
     focusNext = "";
@@ -147,7 +180,7 @@ class PlaceBar
       if (named !== null) return go(stateAt(named, state));
       this.setState({
         fault:
-          "This names no repository. Type owner/repo, or paste an address.",
+          "This names no repository at GitHub. Type owner/repo, or paste its address.",
       });
       return form.querySelector("input")?.focus();
     }
@@ -222,7 +255,7 @@ class PlaceBar
               `}
               ${this.#path(current)}
             `}
-            <button class="hidden">Show</button>
+            <button class="hidden" tabindex="-1">Show</button>
             ${fault &&
               html`<p id="fault" class="fault" role="alert">${fault}</p>`}
           </form>
@@ -275,6 +308,8 @@ class PlaceBar
 function Welcome() {
   const url = list.url;
   const snippet = url === "" ? "" : snippetsFor(url).at(-1)!.text;
+  const accounts = allowed.filter((name) => name.endsWith("/*"))
+    .map((name) => name.slice(0, -2)).join(", ");
   return html`
     <section class="pane welcome" aria-label="About">
       <div class="body">
@@ -291,7 +326,11 @@ function Welcome() {
             <ul class="examples">${examples()}</ul>
           `}
           <p class="soft">${current === null
-            ? "Type owner/repo above, or paste the address of a page at GitHub."
+            ? isOpen
+              ? "Type owner/repo above, or paste the address of a page at GitHub."
+              : `This deployment serves chosen repositories only${
+                accounts === "" ? "" : `, and those of ${accounts}`
+              }.`
             : html`
               Choose a file, or press <kbd>/</kbd> to filter. The <a
                 href="reference">reference</a> has every parameter.
@@ -327,6 +366,9 @@ function examples() {
       repo,
       collection: "/",
     }]),
+    ...allowed.filter((name) => !name.endsWith("/*")).map((
+      name,
+    ): [string, State] => [name, stateAt(parsePlace(name)!, EMPTY)]),
     ...isOpen
       ? [["Astro’s documentation, at GitHub", {
         ...EMPTY,
@@ -346,24 +388,31 @@ function App() {
   const isBusy = list.isWaiting || item.isWaiting;
   const file = current !== null && current.path !== "";
   return html`
+    <a class="skip" href="#main">Skip to the content</a>
     <header class="bar">
       <div class="progress" role="progressbar" aria-label="Loading"
         hidden=${!isBusy}></div>
       <a class="brand" href="./"
         aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
         x="3" y="7" width="26" height="22" rx="5" fill="#1d7a5f" /><rect x="7" y="3" width="18" height="8" rx="3" fill="#8fd3b6" /><path
-        d="M9 16h14M9 20.5h14M9 25h8" stroke="#fff" stroke-width="2" stroke-linecap="round" /></svg></a>
+        d="M9 16h14M9 20.5h14M9 25h8" stroke="#fff" stroke-width="2" stroke-linecap="round" /></svg><span>Repo Collections</span></a>
       <${PlaceBar} />
       <nav class="pages" aria-label="Pages of this service">
         <a href="./" aria-current="page">Playground</a>
         <a href="reference">Reference</a>
       </nav>
     </header>
-    <main class="panes" data-file=${file}>
+    ${!file && current !== null && html`
+      <aside class="tagline"
+        aria-label="What this is"><strong>Repo Collections</strong> gives a folder of a repository as JSON to any page.</aside>
+    `}
+    <main class="panes" id="main" tabindex="-1" data-file=${file}>
       <h1 class="hidden">${current === null
         ? "Repo Collections"
         : placeOf(current)}</h1>
       ${current === null ? null : html`
+        <${Folders} state=${current} loader=${folders} path=${browsedPath()}
+          isOpen=${WIDER.matches} />
         <${ListPanel} state=${current} loader=${list} go=${go}
           retry=${() => show(current, { again: true })} />
       `}
@@ -418,4 +467,5 @@ addEventListener(
   () => show(readState(location.search) ?? firstState()),
 );
 WIDE.addEventListener("change", paint);
+WIDER.addEventListener("change", paint);
 show(current);

@@ -11,7 +11,14 @@ import {
   RequestLine,
   sizeWords,
 } from "./requests.ts";
-import { itemParameters, operationUrl, type State, stateUrl } from "./state.ts";
+import {
+  DATA_FILE,
+  EMPTY,
+  itemParameters,
+  operationUrl,
+  type State,
+  stateUrl,
+} from "./state.ts";
 import type { TreeBuilder, TreeElement } from "./tree.ts";
 import { skeleton, treeView } from "./view.ts";
 
@@ -82,6 +89,17 @@ function fileBody(file: FileBody, state: State) {
       file.size,
     )}</span>
       <a href=${raw} download=${file.name}>Download</a>
+      ${DATA_FILE.test(file.name) &&
+        html`<a href=${
+          stateUrl({
+            ...EMPTY,
+            owner: state.owner,
+            repo: state.repo,
+            branch: state.branch,
+            limit: state.limit,
+            collection: file.path,
+          })
+        }>Show its rows</a>`}
       ${file.htmlUrl &&
         html`<a href=${file.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`}</p>
     ${file.frontMatterError &&

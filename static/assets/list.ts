@@ -10,7 +10,9 @@ import {
   sizeWords,
 } from "./requests.ts";
 import {
+  EMPTY,
   filterWords,
+  inNames,
   listParameters,
   parseFilter,
   type State,
@@ -26,6 +28,12 @@ export interface Item {
   readonly path: string;
   readonly size: number;
   readonly frontMatter?: Data;
+  /** Of a row of a data file, which has no name, path or size. */
+  readonly data?: unknown;
+  readonly index?: number;
+  readonly key?: string;
+  /** `snippet` is escaped text with `<mark>`. */
+  readonly match?: { readonly snippet: string };
   readonly frontMatterError?: {
     readonly message: string;
     readonly line: number;
@@ -59,6 +67,7 @@ interface Column {
 const MAX_COLUMNS = 3;
 const MAX_FACETS = 5;
 const TITLES = ["title", "name", "label"];
+const DESCRIPTIONS = ["description", "summary", "excerpt"];
 /** The offered sizes of a page; empty: the service's own. */
 const LIMITS = ["", "25", "50", "100", "250", "1000"];
 const MAX_KEY_CHARACTERS = 256;
@@ -96,7 +105,9 @@ export function columnsOf(items: readonly Item[]): Column[] {
   const columns = [...valuesByKey(items)].flatMap(([key, values]) => {
     const all = values.filter((value) => value !== null);
     const kind = kindOf(all);
-    if (TITLES.includes(key) || all.length === 0 || kind === null) return [];
+    if (TITLES.includes(key) || DESCRIPTIONS.includes(key)) return [];
+    if (all.length === 0 || kind === null) return [];
+    if (items.length > 1 && tellsLittle(all, items.length)) return [];
     const preferred = ["date", "tags"].includes(key)
       ? 100
       : kind === "text"
@@ -113,6 +124,20 @@ export function columnsOf(items: readonly Item[]): Column[] {
     ...byRank.filter(({ kind }) => kind === "text"),
   ];
   return chosen.slice(0, MAX_COLUMNS).map(({ key, kind }) => ({ key, kind }));
+}
+
+/** Whether a column would be the same in all rows, or empty in nearly all. */
+function tellsLittle(values: readonly unknown[], rows: number): boolean {
+  const isConstant = values.length === rows &&
+    new Set(values.map((value) => JSON.stringify(value))).size === 1;
+  return isConstant || values.length < rows / 10;
+}
+
+/** The text that describes an item in its second line; empty: none. */
+function descriptionOf(item: Pick<Item, "frontMatter">): string {
+  const texts = DESCRIPTIONS.map((key) => valueOf(item, key));
+  const text = texts.find((value) => typeof value === "string");
+  return typeof text === "string" ? shortText(text.trim()) : "";
 }
 
 function kindOf(values: readonly unknown[]): Column["kind"] | null {
@@ -168,6 +193,13 @@ export function titleOf(item: Pick<Item, "name" | "frontMatter">): string {
   return shortText(key === undefined ? item.name : String(valueOf(item, key)));
 }
 
+/** The state with a filter more; a new search replaces another, and has an order of its own. */
+function added(state: State, filter: readonly [string, string]): State {
+  return filter[0] === "search"
+    ? { ...state, search: filter[1], sort: "" }
+    : { ...state, filters: [...state.filters, filter] };
+}
+
 interface ListProps {
   readonly state: State;
   readonly loader: Loader<ListBody>;
@@ -221,7 +253,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     if (filter === null) return;
     input.value = "";
     const { state, go } = this.props;
-    go({ ...state, filters: [...state.filters, filter], page: "" });
+    go({ ...added(state, filter), page: "" });
   };
 
   /** Arrows go from row to row. */
@@ -249,9 +281,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     return html`<section class="pane list" aria-label="Items" aria-busy=${isWaiting}>
       <header class="head">
         <form class="filter" role="search" onSubmit=${this.#submit}>
-          <label class="hidden" for="filter">Filter</label>
+          <label class="hidden" for="filter">Search or filter</label>
           <input id="filter" name="filter" type="search" autocomplete="off" spellcheck="false"
-            placeholder="Filter: text, #tag, draft=true, date>=2025-01-01" aria-keyshortcuts="/" />
+            placeholder="Search, or #tag, draft=true, date>=2025-01-01" aria-keyshortcuts="/" />
           <kbd aria-hidden="true">/</kbd>
         </form>
         <button type="button" class=${
@@ -265,21 +297,17 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
       html`<div id="facets" class="facets">${this.#facetList()}</div>`
     }
       ${
-      state.filters.length > 0 &&
+      (state.filters.length > 0 || state.search !== "") &&
       html`<p class="chips" aria-label="Filters">${
+        state.search !== "" &&
+        chip(["search", state.search], { ...state, search: "", page: "" })
+      }${
         state.filters.map((filter, at) =>
-          html`
-            <a class="pill on" href=${stateUrl({
-              ...state,
-              filters: state.filters.filter((_, index) => index !== at),
-              page: "",
-            })}
-              aria-label=${`Remove the filter ${
-                filterWords(filter)
-              }`}>${filterWords(
-                filter,
-              )} <span aria-hidden="true">×</span></a>
-          `
+          chip(filter, {
+            ...state,
+            filters: state.filters.filter((_, index) => index !== at),
+            page: "",
+          })
         )
       }</p>`
     }
@@ -368,6 +396,12 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
   #rows({ items, pagination, warnings = [], collection }: ListBody) {
     const { state } = this.props;
     if (items.length === 0) return emptyList(pagination, state);
+    if (items[0]!.index !== undefined) {
+      return html`
+        ${warnings.map((warning) => html`<p class="notice">${warning}</p>`)}
+        ${dataTable(items, captionOf(pagination), state)}
+      `;
+    }
     const columns = columnsOf(items);
     const hasTitles = items.some((item) => titleOf(item) !== item.name);
     const titleKeys = new Set(items.flatMap((item) => titleKeyOf(item) ?? []));
@@ -375,7 +409,8 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     const titleKey = titleKeys.size === 1
       ? `frontMatter.${[...titleKeys][0]}`
       : null;
-    const isGrouped = ["", "path", "-path"].includes(state.sort);
+    const isGrouped = ["path", "-path"].includes(state.sort) ||
+      state.sort === "" && state.search === "";
     const root = collection.path === "" ? "" : `${collection.path}/`;
     const groups = isGrouped
       ? Map.groupBy(items, ({ path }) => folderOf(path.slice(root.length)))
@@ -429,6 +464,94 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
       </table>
     `;
   }
+}
+
+const MAX_DATA_COLUMNS = 20;
+
+/** The mapping in a row; a row that is none has one nameless value. */
+function cellsOf({ data }: Item): Data {
+  return typeof data === "object" && data !== null && !Array.isArray(data)
+    ? data as Data
+    : { "": data };
+}
+
+/** The rows of a data file. */
+function dataTable(items: readonly Item[], caption: string, state: State) {
+  const keys = new Set(
+    items.flatMap((item) =>
+      Object.keys(cellsOf(item)).slice(0, MAX_DATA_COLUMNS)
+    ),
+  );
+  const shown = [...keys].slice(0, MAX_DATA_COLUMNS);
+  const text = (value: unknown) =>
+    value === undefined || value === null ? "" : shortText(
+      typeof value === "object" ? JSON.stringify(value) : `${value}`,
+    );
+  return html`
+    ${keys.size > shown.length &&
+      html`<p class="notice">Only ${shown.length} columns are shown.</p>`}
+    <table class="data">
+      <caption class="hidden">${caption}</caption>
+      <thead>
+        <tr><th scope="col">Row</th>${shown.map((key) =>
+          header(state, {
+            label: shortText(key) || "Value",
+            key: isAddressable(key) ? `data.${key}` : null,
+            kind: "text",
+          })
+        )}</tr>
+      </thead>
+      <tbody>${items.map((item) => {
+        const cells = cellsOf(item);
+        return html`<tr key=${item.index}>
+          <th scope="row">${shortText(item.key ?? `${item.index! + 1}`)}${
+          item.match &&
+          html`<span class="second snippet">${
+            snippetView(item.match.snippet)
+          }</span>`
+        }</th>
+          ${
+          shown.map((key) =>
+            html`<td class="k-text">${
+              text(Object.hasOwn(cells, key) ? cells[key] : undefined)
+            }</td>`
+          )
+        }
+        </tr>`;
+      })}</tbody>
+    </table>
+  `;
+}
+
+/** A filter with what is shown without it. */
+function chip(filter: readonly [string, string], without: State) {
+  const text = shortText(filterWords(filter));
+  return html`
+    <a class="pill on" href=${stateUrl(without)}
+      aria-label=${`Remove the filter ${text}`}>${text} <span
+          aria-hidden="true">×</span></a>
+  `;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&amp;": "&",
+};
+
+/** The snippet of a match. Only `<mark>` is markup in it; every other character becomes text. */
+function snippetView(snippet: string) {
+  const plain = (text: string) =>
+    text.replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity]!);
+  return snippet.slice(0, 2_000).split("<mark>").map((part, at) => {
+    const end = part.indexOf("</mark>");
+    return at === 0 || end < 0 ? plain(part) : [
+      html`<mark>${plain(part.slice(0, end))}</mark>`,
+      plain(part.slice(end + "</mark>".length)),
+    ];
+  });
 }
 
 function folderOf(path: string): string {
@@ -500,13 +623,17 @@ function row(
     secondary: string;
   },
 ) {
-  const { path, name, frontMatterError, size } = item;
+  const { path, name, frontMatterError, match, size } = item;
   const title = titleOf(item);
   const isCurrent = path === state.path;
   const second = frontMatterError
     ? html`<span class="second bad">Front matter, line ${frontMatterError.line}: ${
       shortText(frontMatterError.message)
     }</span>`
+    : match !== undefined
+    ? html`<span class="second snippet">${snippetView(match.snippet)}</span>`
+    : descriptionOf(item) !== ""
+    ? html`<span class="second">${descriptionOf(item)}</span>`
     : (title !== name || secondary !== name) &&
       html`<span class="second">${shortText(secondary)}</span>`;
   return html`<tr key=${path} class=${isCurrent ? "current" : ""}>
@@ -586,6 +713,11 @@ function emptyList(
         page: "",
       },
     ] as const
+    : state.search !== ""
+    ? ["No text has these words.", "Look for them in the names of files", {
+      ...state,
+      ...inNames(state),
+    }] as const
     : state.filters.length > 0
     ? ["No item matches the filters.", "Remove them", {
       ...state,
@@ -618,4 +750,77 @@ export function focusFirstRow(fieldId: string): void {
   else if (document.activeElement === document.body) {
     document.getElementById(fieldId)?.focus();
   }
+}
+
+/** What a repository has, and the folders directly in one of its own. */
+export interface FoldersBody {
+  readonly collections: readonly {
+    readonly name: string;
+    readonly label?: string;
+    readonly path: string;
+    readonly items: number;
+    readonly source?: string;
+  }[];
+  readonly folders: readonly {
+    readonly name: string;
+    readonly path: string;
+    readonly files: number;
+  }[];
+}
+
+const MAX_SHOWN = 500;
+
+interface FoldersProps {
+  readonly state: State;
+  readonly loader: Loader<FoldersBody>;
+  /** The folder whose folders are listed; empty for the root. */
+  readonly path: string;
+  readonly isOpen: boolean;
+}
+
+/** The panel of collections and folders. */
+export function Folders({ state, loader, path, isOpen }: FoldersProps) {
+  const { answer, isWaiting } = loader;
+  const place: State = {
+    ...EMPTY,
+    owner: state.owner,
+    repo: state.repo,
+    branch: state.branch,
+    limit: state.limit,
+  };
+  const link = (collection: string, label: string, count?: number) =>
+    html`<li><a href=${stateUrl({ ...place, collection })} title=${collection}
+      aria-current=${collection === state.collection ? "true" : null}><span
+        >${label}</span>${
+      count !== undefined && html`
+        <small>${count.toLocaleString("en")}</small>
+      `
+    }</a></li>`;
+  const { collections = [], folders = [] } = answer?.body ?? {};
+  const parent = path.split("/").slice(0, -1).join("/") || "/";
+  return html`
+    <details class="folders" open=${isOpen}>
+      <summary>Collections and folders</summary>
+      <nav aria-label="Collections and folders" aria-busy=${isWaiting}>
+        ${collections.length > 0 && html`
+          <h2>Collections</h2>
+          <ul>${collections.slice(0, MAX_SHOWN).map(({ name, label, items }) =>
+            link(name, label || name, items)
+          )}</ul>
+        `}
+        ${answer !== null &&
+          html`<h2>${path === "" ? "Folders" : `Folders in ${path}`}</h2>`}
+        <ul>${answer !== null && path !== "" && link(parent, "↑ Up")}
+          ${folders.slice(0, MAX_SHOWN).map((folder) =>
+            link(folder.path, folder.name, folder.files)
+          )}</ul>
+        ${answer !== null && folders.length === 0 &&
+          html`<p class="soft">${
+            answer.problem?.detail ?? "There is no folder in here."
+          }</p>`}
+        ${Math.max(collections.length, folders.length) > MAX_SHOWN &&
+          html`<p class="soft">Only the first ${MAX_SHOWN} are shown.</p>`}
+      </nav>
+    </details>
+  `;
 }

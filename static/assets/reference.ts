@@ -30,7 +30,19 @@ interface Parameter {
   readonly example?: unknown;
 }
 
-type Examples = Readonly<Record<string, { readonly value: unknown }>>;
+interface Example {
+  readonly value: unknown;
+  /** The path of the request that it answers. */
+  readonly "x-request"?: string;
+}
+
+type Examples = Readonly<Record<string, Example>>;
+
+interface Header {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly example?: unknown;
+}
 
 interface Operation {
   readonly operationId: string;
@@ -40,6 +52,7 @@ interface Operation {
   readonly responses: Readonly<
     Record<string, {
       readonly description: string;
+      readonly headers?: Readonly<Record<string, Header>>;
       readonly content?: Readonly<
         Record<string, { schema: Schema; examples?: Examples }>
       >;
@@ -50,11 +63,16 @@ interface Operation {
 interface Document {
   readonly info: { readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly headers: Readonly<Record<string, Header>>;
+  };
 }
 
 const root = document.getElementById("reference")!;
-let schemas: Document["components"]["schemas"] = {};
+/** Local repositories that this service serves. */
+const served = (root.dataset["local"] ?? "").split(" ");
+let components: Document["components"] = { schemas: {}, headers: {} };
 
 /** Text with code in backquotes and links in Markdown. */
 function prose(text: string | undefined) {
@@ -71,7 +89,7 @@ function resolved(schema: Schema): Schema {
   const name = schema.$ref?.split("/").at(-1);
   return name === undefined
     ? schema
-    : { ...schemas[name], ...schema, $ref: "" };
+    : { ...components.schemas[name], ...schema, $ref: "" };
 }
 
 function typeWords(schema: Schema): string {
@@ -157,13 +175,26 @@ function fieldList(schema: Schema, depth = 0): unknown {
   `;
 }
 
-/** The request that belongs to an example. */
-function exampleUrl(value: unknown): string | null {
-  const { links, contentUrl } = value as {
-    links?: { self?: string };
-    contentUrl?: string;
-  };
-  return links?.self ?? contentUrl ?? null;
+function headerList(headers: Readonly<Record<string, Header>>) {
+  return html`
+    <dl class="fields">${Object.entries(headers).map(
+      ([name, { $ref = name }]) => {
+        const { description, example } =
+          components.headers[$ref.split("/").at(-1)!] ?? {};
+        return html`
+          <div>
+            <dt><code>${name}</code></dt>
+            <dd>${prose(description)}${example !== undefined &&
+              html`
+                <span class="soft">For example <code>${String(
+                  example,
+                )}</code></span>
+              `}</dd>
+          </div>
+        `;
+      },
+    )}</dl>
+  `;
 }
 
 /** Requests and their real answers, one at a time. */
@@ -172,15 +203,24 @@ class Samples extends Component<{ examples: Examples }, { at: number }> {
 
   override render() {
     const entries = Object.entries(this.props.examples);
-    const [name, { value }] = entries[this.state.at] ?? ["", { value: null }];
-    const url = exampleUrl(value);
+    const [name, example] = entries[this.state.at] ?? ["", { value: null }];
+    const { value, "x-request": path } = example;
+    const url = path === undefined
+      ? null
+      : new URL(path.slice(1), document.baseURI);
+    const repo = url?.searchParams.get("repo") ?? "";
     return html`
       <div class="samples">
         ${url !== null && html`
           <div class="sample">
             <p class="sample-head"><span>Request</span>
-              <a class="try" href=${`./${new URL(url).search}`}>Try it</a></p>
-            ${codeView(snippetsFor(url)[1]!.text, "bash")}
+              ${served.includes(repo)
+                ? html`<a class="try" href=${`./${url.search}`}>Try it</a>`
+                : html`<span class="soft">local/${repo} is not served here</span>`}</p>
+            <div key=${url.href}>${codeView(
+              snippetsFor(url.href)[1]!.text,
+              "bash",
+            )}</div>
           </div>
         `}
         <div class="sample">
@@ -219,6 +259,8 @@ function operationSection(path: string, operation: Operation) {
           parameterRow(operation, parameter)
         )}</dl>
         ${answer && html`<h3>Answer</h3>${fieldList(answer.schema)}`}
+        <h3>Response headers</h3>
+        ${headerList(responses["200"]?.headers ?? {})}
       </div>
       ${answer?.examples && html`<${Samples} examples=${answer.examples} />`}
     </section>
@@ -294,7 +336,7 @@ function problemSection({ paths }: Document) {
 }
 
 function page(document: Document) {
-  schemas = document.components.schemas;
+  components = document.components;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).filter(([method]) => method === "get")
       .map(([, operation]) => [path, operation] as const)

@@ -3,7 +3,13 @@
 // opened on demand, and problems with links to what can be done.
 
 import { Component, html } from "./preact.js";
-import { operationUrl, type Pairs, type State, stateUrl } from "./state.ts";
+import {
+  inNames,
+  operationUrl,
+  type Pairs,
+  type State,
+  stateUrl,
+} from "./state.ts";
 
 /** A problem as the service sends it, or one of this page's own. */
 export interface Problem {
@@ -106,6 +112,19 @@ export class Loader<T> {
   }
 }
 
+/** A problem that says until when to wait, if that is long: "at 15:40" in place of "in 1800 seconds". */
+export function withTime(problem: Problem, nowMs: number): Problem {
+  const { detail = "", retryAfterSeconds: seconds = 0 } = problem;
+  if (seconds <= MAX_RETRY_AFTER_SECONDS) return problem;
+  // A time without seconds must not be too early.
+  const at = new Date(nowMs + (seconds + 59) * 1000)
+    .toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return {
+    ...problem,
+    detail: detail.replace(`in ${seconds} seconds`, `at ${at}`),
+  };
+}
+
 async function fetchAnswer<T>(
   url: string,
   signal: AbortSignal,
@@ -129,7 +148,9 @@ async function fetchAnswer<T>(
     const common = { text, status, headers, bytes: content.byteLength };
     const json = JSON.parse(text);
     return result(
-      response.ok ? { ...common, body: json } : { ...common, problem: json },
+      response.ok
+        ? { ...common, body: json }
+        : { ...common, problem: withTime(json, Date.now()) },
     );
   } catch (error) {
     const detail = error instanceof SyntaxError
@@ -192,13 +213,29 @@ export function snippetsFor(
   ];
 }
 
-/** Puts a text on the clipboard; false where a browser refuses, as on plain http beyond this machine. */
+/** Puts a text on the clipboard; false where a browser refuses. */
 async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false;
+    return copySelected(text);
+  }
+}
+
+/** On plain http beyond this machine there is no `navigator.clipboard`. */
+function copySelected(text: string): boolean {
+  const focused = document.activeElement as HTMLElement | null;
+  const area = document.createElement("textarea");
+  area.className = "hidden";
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  try {
+    return document.execCommand("copy");
+  } finally {
+    area.remove();
+    focused?.focus();
   }
 }
 
@@ -346,7 +383,12 @@ export function ProblemPanel({ problem, state, onRetry }: ProblemPanelProps) {
   const mayRetry = status === undefined || status >= 500 || status === 429;
   return html`<div class="problem" role="alert">
     <h2>${title}</h2>
-    <p>${withCode(detail.replace(/ See "errors"\.$/, ""))}</p>
+    <p>${
+    withCode(
+      // The list names them.
+      errors.length > 0 ? `${detail.split(":", 1)[0]}:` : detail,
+    )
+  }</p>
     ${
     errors.length > 0 &&
     html`<ul class="errors">${
@@ -401,16 +443,29 @@ function waysOut(
     page: "",
     path: "",
     view: "preview",
+    search: "",
     filters: [],
     sort: "",
   };
   const ways = [
-    ...suggestions.map((collection) => ({
+    ...code === "item-not-found" ? [] : suggestions.map((collection) => ({
       label: collection,
       to: { ...start, collection },
     })),
-    ...paths.map((path) => ({ label: path, to: { ...state, path } })),
+    ...(code === "item-not-found" ? suggestions : paths)
+      .map((path) => ({ label: path, to: { ...state, path } })),
   ];
+  if (code === "collection-too-large" && state.search !== "") {
+    const { filters, search } = state;
+    const title = ["filter[frontMatter.title][contains]", search] as const;
+    ways.push(
+      {
+        label: "in titles only",
+        to: { ...state, search: "", page: "", filters: [...filters, title] },
+      },
+      { label: "in names only", to: { ...state, ...inNames(state) } },
+    );
+  }
   if (code === "collection-not-found" && state.collection !== "/") {
     ways.push({
       label: "the whole repository",

@@ -14,6 +14,8 @@ export interface State {
   readonly limit: string;
   readonly sort: string;
   readonly recursive: boolean;
+  readonly search: string;
+  readonly kind: string;
   /** Under their whole names, such as `filter[frontMatter.tags]`. */
   readonly filters: Pairs;
   /** The file that is open; empty: none. */
@@ -31,10 +33,15 @@ export const EMPTY: State = {
   limit: "",
   sort: "",
   recursive: true,
+  search: "",
+  kind: "",
   filters: [],
   path: "",
   view: "preview",
 };
+
+/** Names of files that may be collections of rows. */
+export const DATA_FILE = /\.(csv|tsv|jsonl|ndjson|json|ya?ml|toml)$/i;
 
 const FILTER = /^filter\[.*\]$/s;
 
@@ -52,6 +59,8 @@ export function readState(search: string): State | null {
     limit: text("limit"),
     sort: text("sort"),
     recursive: !["false", "0"].includes(text("recursive")),
+    search: text("search"),
+    kind: text("kind"),
     filters: [...query].filter(([name]) => FILTER.test(name)),
     path: text("path"),
     view: text("view") === "source" ? "source" : "preview",
@@ -79,6 +88,8 @@ function placePairs(state: State): Pairs {
     limit,
     sort,
     recursive,
+    search,
+    kind,
     filters,
   } = state;
   return [
@@ -90,6 +101,8 @@ function placePairs(state: State): Pairs {
     ["limit", limit],
     ["sort", sort],
     ["recursive", recursive ? "" : "false"],
+    ["search", search],
+    ["kind", kind],
     ...filters,
   ];
 }
@@ -144,15 +157,19 @@ export interface Place {
 }
 
 const NAME = /^[\w.-]+$/;
+/** Hosts that are not GitHub's, and GitLab's form of addresses. */
+const ELSEWHERE =
+  /(^|[/@.])(gitlab|bitbucket|codeberg|gitea|sr\.ht)\b.*[:/]|\/-\//i;
 const PAGES = ["tree", "blob", "raw", "edit", "blame", "commits"];
 
 /**
  * Reads `owner/repo`, `owner/repo/folder`, and addresses of a repository, folder or file at GitHub (or a host that is laid
- * out like it), at its raw host and at jsDelivr. Null where a text names no repository. A branch with a slash cannot be
+ * out like it), at its raw host and at jsDelivr. Null where a text names no repository there. A branch with a slash cannot be
  * told from a folder in an address: its first part is taken.
  */
 export function parsePlace(text: string): Place | null {
   const trimmed = text.trim();
+  if (ELSEWHERE.test(trimmed)) return null;
   const remote = trimmed.match(/^(?:ssh:\/\/)?git@[^:/]+[:/](.+)$/)?.[1];
   const [, host = "", rest] =
     trimmed.match(/^(?:git\+)?(?:https?:\/\/)?([^/\s]+\.[^/\s]+)\/(.*)$/i) ??
@@ -250,7 +267,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
 
 /**
  * A typed filter as a parameter: `#news` is a tag, `draft=true`, `author!=tom` and `date>=2025-01-01` are about front
- * matter, `name=*.md` about the file; a text alone is part of a file's name. Null for nothing.
+ * matter, `name=*.md` about the file, and so is a glob. Other text is searched for: `search`. Null for nothing.
  */
 export function parseFilter(text: string): readonly [string, string] | null {
   const trimmed = text.trim();
@@ -261,8 +278,11 @@ export function parseFilter(text: string): readonly [string, string] | null {
     trimmed.match(/^([^<>=!*?]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/s) ??
       [];
   if (key === undefined || operator === undefined || value === undefined) {
-    const glob = /[*?]/.test(trimmed) ? trimmed : `*${trimmed}*`;
-    return [trimmed.includes("/") ? "filter[path]" : "filter[name]", glob];
+    const subject = trimmed.includes("/") ? "filter[path]" : "filter[name]";
+    if (trimmed.includes("*")) return [subject, trimmed];
+    return trimmed.includes("/") && !/\s/.test(trimmed)
+      ? [`${subject}[contains]`, trimmed]
+      : ["search", trimmed];
   }
   const subject = /^(name|path|frontMatter\..+)$/.test(key)
     ? key
@@ -274,15 +294,26 @@ export function parseFilter(text: string): readonly [string, string] | null {
   return [`filter[${subject}]`, operator === "!=" ? `!${value}` : value];
 }
 
+/** What looks for the words of a search in file names, without case. */
+export function inNames({ filters, search }: State): Partial<State> {
+  return {
+    search: "",
+    page: "",
+    filters: [...filters, ["filter[name][contains]", search]],
+  };
+}
+
 const SIGNS: ReadonlyMap<string, string> = new Map([
   ["gte", "≥"],
   ["lte", "≤"],
   ["gt", ">"],
   ["lt", "<"],
+  ["contains", "has"],
 ]);
 
 /** A filter in words, such as `tags: news` or `date ≥ 2025-01-01`. */
 export function filterWords([name, value]: readonly [string, string]): string {
+  if (name === "search") return `“${value}”`;
   const [, subject = name, comparison] =
     name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ?? [];
   const key = subject.replace(/^frontMatter\./, "");

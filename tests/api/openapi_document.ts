@@ -3,9 +3,22 @@
 
 import { z } from "zod";
 import project from "../../deno.json" with { type: "json" };
-import { itemParameters, listParameters } from "../../lib/api/parameters.ts";
+import { FEED_TYPES } from "../../lib/api/feed_formats.ts";
+import {
+  changesParameters,
+  collectionsParameters,
+  itemParameters,
+  listParameters,
+  typesParameters,
+} from "../../lib/api/parameters.ts";
 import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
-import { contentBody, listBody, problemBody } from "./body_schemas.ts";
+import {
+  changesBody,
+  collectionsBody,
+  contentBody,
+  listBody,
+  problemBody,
+} from "./body_schemas.ts";
 import HEADERS from "./openapi_headers.json" with { type: "json" };
 import type { RealExamples } from "./real_examples.ts";
 
@@ -24,7 +37,17 @@ const COMMON_HEADERS = [
   "X-Content-Type-Options",
   "X-Request-Id",
 ];
-const DATA_HEADERS = ["Age", "Cache-Status", "ETag", "Vary"];
+const DATA_HEADERS = [
+  "Age",
+  "CDN-Cache-Control",
+  "Cache-Status",
+  "Cache-Tag",
+  "ETag",
+  "Surrogate-Control",
+  "Surrogate-Key",
+  "Vary",
+  "X-Accel-Expires",
+];
 const WEBHOOK_CODES: readonly ProblemCode[] = [
   "signature-invalid",
   "body-too-large",
@@ -50,7 +73,7 @@ export function buildDocument(examples: RealExamples): DocumentPart {
       title: "Repo Collections",
       version: project.version,
       description:
-        "Reads the files of a Git repository as a collection. Both operations answer GET, HEAD and OPTIONS, to pages of " +
+        "Reads the files of a Git repository as a collection. The operations answer GET, HEAD and OPTIONS, to pages of " +
         "every origin, and no response is more than 60 seconds behind the repository while its source answers. " +
         `Try them in the [playground](${EXAMPLES_ORIGIN}/).`,
     },
@@ -65,9 +88,17 @@ export function buildDocument(examples: RealExamples): DocumentPart {
           "One page of the files under a folder, sub-folders included, ordered by path unless asked otherwise.",
         parameters: operationParameters(listParameters),
       }, {
-        description: "A page of items.",
-        headers: headersOf(...DATA_HEADERS, "Link"),
-        content: { "application/json": json(listBody, examples.list) },
+        description:
+          "A page of items. With `format` a feed of them, or a sitemap, which has no `Link`.",
+        headers: headersOf(...DATA_HEADERS, "Content-Security-Policy", "Link"),
+        content: {
+          "application/json": json(listBody, examples.list),
+          ...Object.fromEntries(
+            Object.entries(FEED_TYPES).map(([format, type]) => [type, {
+              schema: { description: `With \`format=${format}\`.` },
+            }]),
+          ),
+        },
       }),
       "/api/get-item-content": operation("item", examples, {
         operationId: "getItemContent",
@@ -90,6 +121,47 @@ export function buildDocument(examples: RealExamples): DocumentPart {
           },
         },
       }),
+      "/api/list-collections": operation("list", examples, {
+        operationId: "listCollections",
+        summary: "List the collections",
+        description:
+          "The collections that the repository's CMS configuration declares, the folders that hold content, and the folders of `path`.",
+        parameters: operationParameters(collectionsParameters),
+      }, {
+        description: "The collections and folders.",
+        headers: headersOf(...DATA_HEADERS),
+        content: {
+          "application/json": json(collectionsBody, examples.collections),
+        },
+      }),
+      "/api/collection-types.ts": operation("list", examples, {
+        operationId: "collectionTypes",
+        summary: "Get TypeScript types of front matter",
+        description:
+          "One interface a collection, and the interface `Collections`, which has each by the collection's name.",
+        parameters: operationParameters(typesParameters),
+      }, {
+        description: "TypeScript declarations.",
+        headers: headersOf(
+          ...DATA_HEADERS,
+          "Content-Disposition",
+          "Content-Security-Policy",
+        ),
+        content: {
+          "text/plain; charset=utf-8": { schema: { type: "string" } },
+        },
+      }),
+      "/api/list-collection-changes": operation("changes", examples, {
+        operationId: "listCollectionChanges",
+        summary: "List what changed since a commit",
+        description:
+          "The files that were added, changed, removed or renamed between two commits, by path. No file is read.",
+        parameters: operationParameters(changesParameters),
+      }, {
+        description: "The changes.",
+        headers: headersOf(...DATA_HEADERS),
+        content: { "application/json": json(changesBody, examples.changes) },
+      }),
     },
     components: { schemas: bodySchemas(), headers: HEADERS },
   };
@@ -97,14 +169,15 @@ export function buildDocument(examples: RealExamples): DocumentPart {
 
 /** An operation with its responses: `ok`, 304 with the same headers, and the problems, those of one status together. */
 function operation(
-  kind: "list" | "item",
+  kind: "list" | "item" | "changes",
   examples: RealExamples,
   about: DocumentPart,
   ok: DocumentPart,
 ): DocumentPart {
   const codes = (Object.keys(ERRORS) as ProblemCode[])
     .filter((code) => !WEBHOOK_CODES.includes(code))
-    .filter((code) => kind === "item" || !ITEM_CODES.includes(code));
+    .filter((code) => kind === "item" || !ITEM_CODES.includes(code))
+    .filter((code) => kind === "changes" || code !== "since-unknown");
   const problems = Object.entries(
     Object.groupBy(codes, (code) => ERRORS[code].status),
   );
@@ -112,7 +185,8 @@ function operation(
     const isShown = ([code]: [string, unknown]) =>
       codes.some((one) => one === code);
     const shown = Object.fromEntries(
-      Object.entries(examples.problems).filter(isShown),
+      Object.entries(examples.problems).filter(isShown)
+        .map(([code, value]) => [code, { value }]),
     );
     return [status, {
       description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`)
@@ -138,13 +212,13 @@ function headersOf(...more: readonly string[]): DocumentPart {
   );
 }
 
-function json(schema: z.ZodType, values: DocumentPart): DocumentPart {
-  const examples = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, { value }]),
-  );
+function json(
+  schema: z.ZodType,
+  examples: Readonly<Record<string, { readonly value: unknown }>>,
+): DocumentPart {
   return {
     schema: { $ref: `${COMPONENTS}${schema.meta()?.["id"]}` },
-    ...(Object.keys(values).length > 0 ? { examples } : {}),
+    ...(Object.keys(examples).length > 0 ? { examples } : {}),
   };
 }
 

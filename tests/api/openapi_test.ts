@@ -36,12 +36,37 @@ const TABLE: Record<string, string[]> = {
     "includeContent boolean false",
     "includeFrontMatter boolean false",
     "includeHtml boolean false",
+    "includeHistory boolean false",
     "linkTemplate string - 1 200",
     "sort string path",
     "recursive boolean true",
     "filter object",
+    "kind string",
+    "search string - 1 1000",
+    "types string text",
     "fields string",
     "facets string",
+    "format string json",
+    "feedTitle string - 1 200",
+  ],
+  "/api/list-collections": [
+    "owner! string - 1 39",
+    "repo! string - 1 100",
+    "branch string main 1 255",
+    "path string - 1 1024",
+    "includeSchema boolean false",
+  ],
+  "/api/collection-types.ts": [
+    "owner! string - 1 39",
+    "repo! string - 1 100",
+    "branch string main 1 255",
+  ],
+  "/api/list-collection-changes": [
+    "owner! string - 1 39",
+    "repo! string - 1 100",
+    "collection! string - 1 1024",
+    "branch string main 1 255",
+    "since! string - 40 40",
   ],
   [ITEM]: [
     "owner! string - 1 39",
@@ -51,11 +76,13 @@ const TABLE: Record<string, string[]> = {
     "collection string - 1 1024",
     "slug string - 1 4096",
     "includeHtml boolean false",
+    "includeHistory boolean false",
     "linkTemplate string - 1 200",
     "includeNeighbors boolean false",
     "sort string path",
     "recursive boolean true",
     "filter object",
+    "kind string",
     "format string json",
   ],
 };
@@ -99,7 +126,10 @@ Deno.test("openApiText() has the parameters of the contract's tables", () => {
     const styles = parameters.filter(({ style }) => style).map((
       { name, style },
     ) => [name, style]);
-    assertEquals(styles, [["filter", "deepObject"]]);
+    assertEquals(
+      styles,
+      table.includes("filter object") ? [["filter", "deepObject"]] : [],
+    );
   }
 });
 
@@ -140,4 +170,14 @@ Deno.test("GET /api/openapi.json names this deployment everywhere, or PUBLIC_URL
     }]);
     assert(!text.includes("localhost"));
   }
+});
+
+Deno.test("GET /api/openapi.json is compressed, and revalidated", async () => {
+  await using service = await startService();
+  const path = "/api/openapi.json";
+  const get = (headers: HeadersInit) => service.get(path, { headers });
+  const { headers } = await get({ "accept-encoding": "gzip" });
+  assertEquals(headers.get("content-encoding"), "gzip");
+  const again = await get({ "if-none-match": headers.get("etag")! });
+  assertEquals(again.status, 304);
 });

@@ -32,11 +32,12 @@ Deno.test("parseListQuery() names every bad parameter at once, in the table's or
   assertEquals(badOnes(""), "owner repo collection");
   const worst =
     "includeContent=yes&limit=1e3&page=0&branch=a..b&collection=a//b&repo=.git&owner=-x" +
-    "&facets=x&fields=x&filter[x]=1&filter[name]=a/b&recursive=maybe&sort=date&linkTemplate=x&includeHtml=2";
+    "&facets=x&fields=x&kind=images&search=" + "x".repeat(1_001) +
+    "&types=x&filter[x]=1&filter[name]=a/b&recursive=maybe&sort=date&linkTemplate=x&includeHtml=2&includeHistory=no";
   assertEquals(
     badOnes(worst),
-    "owner repo collection branch page limit includeContent includeHtml linkTemplate sort recursive " +
-      "filter[x] filter[name] fields facets",
+    "owner repo collection branch page limit includeContent includeHtml includeHistory linkTemplate sort recursive " +
+      "filter[x] filter[name] kind search types fields facets",
   );
 });
 
@@ -54,6 +55,7 @@ Deno.test("parseItemQuery() names every bad parameter, and what must not stand t
       "path=a&sort=date&recursive=2&filter[size]=1",
       "sort recursive filter[size]",
     ],
+    ["path=a&kind=markdown,,text", "kind"],
     ["path=a&collection=/", ""],
     ["path=a&slug=", ""],
     ["slug=a&collection=/", ""],
@@ -111,6 +113,10 @@ const BOUNDS: readonly [name: string, good: string[], bad: string[]][] = [
       "/{slug}/{slug}",
     ],
   ],
+  ["search", ["x".repeat(1_000), "a ".repeat(32), '" OR *'], [
+    "x".repeat(1_001),
+    "a ".repeat(33),
+  ]],
   ["fields", ["slug,frontMatter.a.b,words"], ["slug,,size", "frontMatter."]],
   ["facets", ["frontMatter.a,frontMatter.b,frontMatter.a"], [SIX_FACETS]],
   ["path", [wide(2048), "...", "a\\b:c*?"], [
@@ -146,6 +152,8 @@ Deno.test("limit is at most 100 with content or HTML", () => {
     const more of [
       "includeContent=1",
       "includeHtml=true",
+      "includeHistory=true",
+      "fields=lastChanged",
       "fields=body",
       "fields=slug,words",
     ]
@@ -202,6 +210,7 @@ Deno.test("what cannot be decoded is bad, in a known parameter; a plus is a spac
     owner: "o",
     repo: "r",
     collection: "a b+c",
+    ignored: ["Page", "__proto__", "constructor"],
   });
 });
 
@@ -242,13 +251,13 @@ Deno.test("at most 20 bad parameters are named, each in 80 characters", () => {
   );
   const names = error.facts.errors!.map(({ parameter }) => parameter);
   assertEquals([names.length, names[0]], [20, `filter[${"x".repeat(73)}…`]);
-  assertStringIncludes(error.detail, "filter[18], and 71 more.");
+  assertStringIncludes(error.detail, "UTF-8 text; and 71 more.");
 });
 
 Deno.test("bad filters and sorts are named as they were given, and say what is good", () => {
   const filters =
-    "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
-    "filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
+    "must be filter[name], filter[path] or filter[frontMatter.<key>], each also " +
+    "with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
   const rows: [query: string, message: string][] = [
     ["filter=x", filters],
     ["filter[]=x", filters],
@@ -267,7 +276,7 @@ Deno.test("bad filters and sorts are named as they were given, and say what is g
     ["filter[name]=a/b", "must be a glob without a slash: a name has none"],
     [
       "sort=date",
-      'must be path, name, size or frontMatter.<key>, with "-" in front for descending',
+      'must be path, name, size, frontMatter.<key> or data.<key>, with "-" in front for descending',
     ],
   ];
   for (const [query, message] of rows) {

@@ -1,13 +1,27 @@
 // Responses of the service itself, for the OpenAPI document: those on the example blog, and problems. What differs from run to run is set to one value.
 
 import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
-import { itemPath, listPath, startService } from "../service.ts";
+import {
+  changesPath,
+  collectionsPath,
+  itemPath,
+  listPath,
+  startService,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 
-/** The examples in lib/api/openapi_examples.json. */
+/** A response and the path of the request that it belongs to. */
+export interface RealExample {
+  readonly "x-request": string;
+  readonly value: unknown;
+}
+
+/** The examples of the OpenAPI document. */
 export interface RealExamples {
-  readonly list: Record<string, unknown>;
-  readonly item: Record<string, unknown>;
+  readonly list: Record<string, RealExample>;
+  readonly item: Record<string, RealExample>;
+  readonly collections: Record<string, RealExample>;
+  readonly changes: Record<string, RealExample>;
   readonly problems: Record<string, unknown>;
 }
 
@@ -20,9 +34,14 @@ export async function realExamples(): Promise<RealExamples> {
   await using service = await startService({
     env: { LOCAL_REPOS_DIR: decodeURIComponent(root) },
   });
-  const page: ListBody = await service.list({ ...BLOG, limit: 2 });
-  const path = page.items[0]!.path;
-  const get = async (path: string) => await (await service.get(path)).json();
+  const get = async (path: string) => ({
+    "x-request": path,
+    value: await (await service.get(path)).json(),
+  });
+  const page = await get(listPath({ ...BLOG, limit: 2 }));
+  const [{ path, slug }] = (page.value as ListBody).items as [
+    ListBody["items"][0],
+  ];
   return {
     list: {
       page,
@@ -44,7 +63,7 @@ export async function realExamples(): Promise<RealExamples> {
       ),
       "post by slug with HTML and neighbors": await get(itemPath({
         ...BLOG,
-        slug: page.items[0]!.slug,
+        slug,
         includeHtml: true,
         linkTemplate: "/blog/{slug}",
         includeNeighbors: true,
@@ -54,8 +73,32 @@ export async function realExamples(): Promise<RealExamples> {
         itemPath({ owner: "local", repo: "blog", path: "images/oven.svg" }),
       ),
     },
+    collections: {
+      "collections and folders": await get(
+        collectionsPath({ owner: "local", repo: "blog" }),
+      ),
+    },
+    changes: { "four kinds of change": await realChanges() },
     problems: await realProblems(),
   };
+}
+
+async function realChanges(): Promise<RealExample> {
+  await using site = await startSite({
+    "posts/a.md": "# A\n",
+    "posts/b.md": "# B\n",
+    "posts/c.md": "# C\n",
+  });
+  const since = await site.repository.head();
+  await site.repository.commit({
+    "posts/a.md": "# A, again\n",
+    "posts/b.md": null,
+    "posts/c.md": null,
+    "posts/2026/c.md": "# C\n",
+    "posts/d.md": "# D\n",
+  });
+  const path = changesPath({ since });
+  return { "x-request": path, value: await site.service.changes({ since }) };
 }
 
 /** Requests that cause a problem, by its code. */
@@ -64,8 +107,10 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   "repository-not-found": listPath({ repo: "none" }),
   "branch-not-found": listPath({ branch: "none" }),
   "collection-not-found": listPath({ collection: "post" }),
+  "since-unknown": changesPath({ since: "0".repeat(40) }),
   "item-not-found": itemPath({ path: "posts" }),
   "slug-ambiguous": itemPath({ collection: "more", slug: "twice" }),
+  "history-unavailable": listPath({ includeHistory: true }),
   "item-too-large": itemPath({ path: "more/large.bin" }),
 };
 

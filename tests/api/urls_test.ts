@@ -2,10 +2,12 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 import {
+  collectionsKey,
   itemKey,
   itemUrl,
   linkHeader,
   listUrl,
+  parseCollectionsQuery,
   parseItemQuery,
   parseListQuery,
 } from "../../lib/api/parameters.ts";
@@ -127,7 +129,7 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
       item,
       [
         "branch=main&format=json&recursive=1&sort=path&includeHtml=0&includeNeighbors=false",
-        "sort=name&recursive=0&filter[name]=*&linkTemplate=/{slug}",
+        "sort=name&recursive=0&filter[name]=*&kind=text&linkTemplate=/{slug}",
       ].map((more) => `${item}&${more}`),
     ],
     [`${item}&format=raw`, [
@@ -135,6 +137,9 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
     ]],
     [`${html}&linkTemplate=/{slug}`, [
       `${html}&linkTemplate=/{slug}&sort=size`,
+    ]],
+    [`${neighbors}&kind=markdown,text`, [
+      `${neighbors}&kind=text,markdown,text`,
     ]],
     [`${neighbors}&filter[name]=a&filter[path]=b`, [
       `${neighbors}&filter[path]=b&filter[name]=a&filter[path]=b&sort=path&recursive=true`,
@@ -154,6 +159,20 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
     return keyOf(kept);
   });
   assertEquals(new Set(keys).size, rows.length);
+});
+
+Deno.test("collectionsKey() is one key for all requests with equal responses", () => {
+  const keyOf = (more: string, kind: "collections" | "types" = "collections") =>
+    collectionsKey(BASE, kind, parseCollectionsQuery(`owner=o&repo=r&${more}`));
+  const plain = keyOf("");
+  for (const equal of ["branch=main", "path=/", "path=", "includeSchema=0"]) {
+    assertEquals(keyOf(equal), plain);
+  }
+  assertEquals(keyOf("path=/a/"), keyOf("path=a"));
+  const keys = ["", "branch=HEAD", "path=a", "includeSchema=1"].map((more) =>
+    keyOf(more)
+  );
+  assertEquals(new Set([...keys, keyOf("", "types")]).size, 5);
 });
 
 Deno.test("linkHeader() has at most 12,288 characters: without the first and last page, or null", () => {

@@ -1,7 +1,7 @@
 // Accessibility: axe finds nothing in any view, nothing overflows sideways, and everything is reachable by keyboard. Each
 // view leaves its pictures in the ignored folder `screenshots`.
 
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import {
   assertAccessible,
@@ -142,6 +142,44 @@ browserTest(
     assertEquals(focused, "posts/2025/rain-and-rye.md");
     await page.goBack();
     await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
+  },
+);
+
+browserTest(
+  "each answer of the reference has its own request",
+  async (open) => {
+    const page = await open("reference");
+    for (const id of ["listCollectionItems", "getItemContent"]) {
+      const section = page.locator(`#${id}`);
+      const [request, answer] = [0, 1].map((at) =>
+        section.locator(".sample").nth(at).locator("pre")
+      );
+      const names = await section.locator(".sample-head select option")
+        .allInnerTexts();
+      const requests = new Set<string>();
+      for (const name of names) {
+        await section.locator(".sample-head select").selectOption(name);
+        await answer!.waitFor();
+        const [, url] = (await request!.innerText()).match(/"(http[^"]+)"/)!;
+        const shown = JSON.parse(await answer!.innerText());
+        // One origin is shown, and the local folder has moved on since.
+        const [actual, expected] = [await (await fetch(url!)).json(), shown]
+          .map((body) => {
+            const {
+              repository: _,
+              links: _1,
+              contentUrl: _2,
+              ...others
+            } = body;
+            return JSON.stringify(others).replaceAll(/http:[^"]*\/api/g, "");
+          });
+        assertEquals(actual, expected, name);
+        requests.add(url!);
+      }
+      assertEquals(requests.size, names.length);
+    }
+    const list = page.locator("#listCollectionItems");
+    assert((await list.innerText()).includes("Cache-Status"));
   },
 );
 

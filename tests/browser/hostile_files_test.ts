@@ -163,7 +163,7 @@ fileTest(
     await shows("small.ts", ".hljs-keyword");
     await shows("small.json", ".tree .v-number");
     assertEquals(started, 1);
-    await shows("long.toml", ".notice");
+    await shows("long.toml", `.notice:has-text("${UNCOLORED}")`);
     await shows("small.ts", ".hljs-keyword");
     assertEquals(started, 2);
   },

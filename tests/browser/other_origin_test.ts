@@ -73,7 +73,7 @@ pageTest(
       const { CollectionsClient } = await import(`${url}client.js`);
       const client = new CollectionsClient(undefined, { reuse: true });
       let count = 0;
-      for await (const _ of client.items({ ...posts, limit: 5 })) count++;
+      for await (const _ of client.items({ ...posts, pageSize: 5 })) count++;
       const again = await client.listItems({ ...posts, page: 1, limit: 5 });
       const unread = names.filter((name) => !list.headers.has(name));
       return [
@@ -99,11 +99,11 @@ pageTest(
 
 const [, lines = ""] = readme.match(/```html\n(.*?)```/s) ?? [];
 
-pageTest("README's five lines list posts", { html: lines }, async (page) => {
+pageTest("README's first page lists posts", { html: lines }, async (page) => {
   const list = page.locator("#list");
   await list.getByText("2026/winter-opening-hours").waitFor();
-  assertEquals((await list.textContent())!.trim().split("\n").length, 12);
-  assertEquals(lines.trim().split("\n").length, 5);
+  assertEquals((await list.textContent())!.trim().split("\n").length, 11);
+  assertEquals(lines.trim().split("\n").length, 6);
 });
 
 const BLOG = {
@@ -126,6 +126,17 @@ pageTest(
     );
     await assertAccessible(page, "index");
     await saveScreenshot(page, "blog-index");
+
+    const feed = page.locator("link[rel=alternate]");
+    assertEquals(await feed.getAttribute("type"), "application/atom+xml");
+    const { href } = new URL((await feed.getAttribute("href"))!);
+    const atom = await (await fetch(href)).text();
+    const [, post] = /<link href="([^"]*apple-days)"/.exec(atom)!;
+    assertEquals(atom.match(/<entry>/g)?.length, 10);
+    assertEquals(
+      new URL(post!.replaceAll("&amp;", "&")).origin,
+      new URL(page.url()).origin,
+    );
 
     await page.getByRole("link", { name: "flour (2)" }).click();
     await page.getByRole("heading", { name: "Posts about flour" }).waitFor();

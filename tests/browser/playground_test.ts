@@ -96,7 +96,7 @@ browserTest(
 
     await leadsTo(page, "1 item", enter(page, "#repository", "octo/site/docs"));
     await enter(page, "#repository", "nonsense");
-    await page.getByText("This names no repository.").waitFor();
+    await page.getByText("This names no repository at GitHub.").waitFor();
     assertEquals(await focused(page, "id"), "repository");
   },
   { branch: "master", env: {} },
@@ -241,7 +241,7 @@ browserTest(
       name: "bakery 3",
     });
     await leadsTo(page, "3 items", facet.click());
-    await enter(page, "#filter", "nothing");
+    await enter(page, "#filter", "name=nothing");
     await page.getByText("No item matches the filters.").waitFor();
     await leadsTo(
       page,
@@ -249,6 +249,105 @@ browserTest(
       page.getByRole("link", { name: "Remove them" }).click(),
     );
   },
+);
+
+browserTest(
+  "typed text is searched for, with its hits marked",
+  async (open) => {
+    const page = await open("", { items: "12 items" });
+
+    await enter(page, "#filter", "sourdough");
+    await page.locator(".list mark").first().waitFor();
+    const marked = await page.locator(".list mark").allTextContents();
+    assertEquals(new Set(marked.map((text) => text.toLowerCase())).size, 1);
+    assert(searchOf(page).endsWith("&search=sourdough"), searchOf(page));
+
+    await enter(page, "#filter", "nowhere");
+    const names = "Look for them in the names of files";
+    await page.getByRole("link", { name: names }).click();
+    await page.getByText("No item matches the filters.").waitFor();
+    const filter = "&filter[name][contains]=nowhere";
+    assert(searchOf(page).endsWith(filter), searchOf(page));
+  },
+);
+
+browserTest(
+  "markup in what is found stays text",
+  async (open) => {
+    const page = await open(`${POSTS}&search=apple`, { items: "1 item" });
+
+    const text = await page.locator(".snippet").innerText();
+    assertMatch(text, /<b onclick="x">apple<\/b> &amp;/);
+    assertEquals(await page.locator(".snippet b").count(), 0);
+  },
+  { files: { "posts/a.md": 'An <b onclick="x">apple</b> &amp; a pear\n' } },
+);
+
+browserTest(
+  "a collection that is too large to search leads to its titles",
+  async (open) => {
+    const page = await open(POSTS, { items: "12 items" });
+    await page.route("**search=**", (route) =>
+      route.fulfill({
+        status: 422,
+        json: {
+          title: "Collection too large",
+          detail: "It cannot be searched.",
+          code: "collection-too-large",
+        },
+      }));
+
+    await enter(page, "#filter", "POST 3");
+    const titles = page.getByRole("link", { name: "in titles only" });
+    await leadsTo(page, "1 item", titles.click());
+  },
+);
+
+browserTest(
+  "folders and collections lead to their lists",
+  async (open) => {
+    const page = await open("", { items: "12 items" });
+    const nav = page.getByRole("navigation", {
+      name: "Collections and folders",
+    });
+    const follow = (name: RegExp) =>
+      nav.getByRole("link", { name }).first().click();
+
+    await leadsTo(page, "5 items", follow(/^2025/));
+    await nav.getByRole("heading", { name: "Folders in posts/2025" }).waitFor();
+    await leadsTo(page, "12 items", follow(/Up$/));
+    await leadsTo(page, "3 items", follow(/^docs/));
+
+    const narrow = await open("", {
+      items: "12 items",
+      viewport: { width: 390, height: 844 },
+    });
+    await narrow.getByText("Collections and folders").click();
+    await leadsTo(
+      narrow,
+      "3 items",
+      narrow.locator(".folders").getByRole("link", { name: /^docs/ }).click(),
+    );
+  },
+);
+
+browserTest(
+  "a data file is a table of its rows",
+  async (open) => {
+    const page = await open("?owner=octo&repo=site&collection=/&path=m.csv");
+    const rows = page.getByRole("link", { name: "Show its rows" });
+    await leadsTo(page, "2 items", rows.click());
+
+    const cells = page.locator(".data tbody tr");
+    assertEquals(await cells.allInnerTexts(), [
+      "1\tAnn\t<b>core</b>",
+      "2\tBob\t",
+    ]);
+    await page.getByRole("link", { name: "name" }).click();
+    await leadsTo(page, "1 item", enter(page, "#filter", "ann"));
+    assertEquals(await page.locator(".data mark").allTextContents(), ["Ann"]);
+  },
+  { files: { "m.csv": "name,__proto__\nAnn,<b>core</b>\nBob,\n" } },
 );
 
 browserTest(

@@ -20,7 +20,8 @@ async function list(query: string, read: ReadContext) {
   const parameters = parseListQuery(
     `owner=octo&repo=site&collection=posts&${query}`,
   );
-  return parse<ListBody>(await listItems(parameters, read));
+  const { bytes: json, cacheForMs } = await listItems(parameters, read);
+  return parse<ListBody>({ json, cacheForMs });
 }
 
 async function item(query: string, read: ReadContext) {
@@ -317,7 +318,7 @@ Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async (
       (_, n) => [`posts/${n}.txt`, "\u0001".repeat((1 << 20) - n)],
     ),
   );
-  const { json } = await listItems(
+  const { bytes: json } = await listItems(
     parseListQuery("owner=octo&repo=site&collection=posts&includeContent=1"),
     source.read(),
   );

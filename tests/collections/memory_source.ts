@@ -105,6 +105,10 @@ export class MemorySource implements Source {
     return Promise.resolve(this.snapshot);
   }
 
+  at(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   tree(_snapshot: Snapshot, treeId: string): Promise<TreeEntries> {
     this.counts.tree++;
     const entries = this.below(treeId).map(

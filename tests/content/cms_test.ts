@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { readConfig } from "../../lib/content/cms.ts";
 import { compileRule, type Declared } from "../../lib/content/declared.ts";
+import { DECAP_CMS, PAGES_CMS } from "./cms_configurations.ts";
 
 const parse = (path: string, text: string) =>
   readConfig({ path, bytes: new TextEncoder().encode(text) });
@@ -45,27 +46,6 @@ function checkRules(
   );
 }
 
-const PAGES_CMS = `
-media: { input: src/media, output: /media }
-content:
-  - name: posts
-    type: collection
-    path: src/posts
-    exclude: [README.md, drafts]
-    filename: "{year}-{month}-{day}-{primary}.md"
-    fields: [{ name: title, type: string }, { name: body, type: rich-text }]
-  - { name: flat, type: collection, path: /content/flat/, subfolders: false, exclude: README.md }
-  - { name: authors, type: collection, path: authors, filename: { template: "{primary}.json" } }
-  - { name: everything, type: collection, path: "", extension: "" }
-  - { name: mdx, type: collection, path: docs, extension: mdx }
-  - { name: site, label: Site settings, type: file, path: src/_data/site.json }
-  - name: shop
-    type: group
-    items:
-      - { name: products, type: collection, path: products }
-      - { type: group, items: [{ name: brands, type: collection, path: brands }] }
-`;
-
 Deno.test("readConfig() reads the collections of Pages CMS, in groups too", () => {
   checkRules(".pages.yml", PAGES_CMS, {
     posts: ["src/posts", [
@@ -82,34 +62,6 @@ Deno.test("readConfig() reads the collections of Pages CMS, in groups too", () =
     brands: ["brands", MARKDOWN],
   });
 });
-
-const DECAP_CMS = `
-backend: { name: git-gateway, branch: main }
-i18n: { structure: multiple_folders, locales: [en, de] }
-defaults: &defaults { folder: content/shared, extension: json }
-collections:
-  - label: "Blog"
-    name: "blog"
-    folder: "/_posts/blog/"
-    slug: "{{year}}-{{month}}-{{day}}-{{slug}}"
-    fields: [{ label: "Title", name: "title", widget: "string" }]
-  - name: pages
-    folder: content/pages
-    nested: { depth: 2, summary: '{{title}}' }
-    meta: { path: { widget: string, label: 'Path', index_file: '_index' } }
-  - { name: tree, folder: content/tree, nested: { depth: 100 } }
-  - { name: deep, folder: content/deep, nested: {} }
-  - { name: bundles, folder: content/bundles, path: '{{slug}}/index' }
-  - { name: years, folder: content/years, path: '{{year}}/{{slug}}' }
-  - { name: mdx, folder: ./docs, extension: mdx }
-  - { name: dotted, folder: docs, extension: .md }
-  - { name: data, folder: data, format: yaml }
-  - { name: translated, folder: i18n, i18n: true }
-  - { name: files, folder: i18n, path: '{{slug}}/index', i18n: { structure: multiple_files } }
-  - { <<: *defaults, name: merged }
-  - { <<: [{ extension: mdx }, *defaults], name: first }
-  - { label: Settings, name: settings, files: [{ name: site, file: data/site.yml }] }
-`;
 
 Deno.test("readConfig() reads the folder collections of Decap, Netlify and Sveltia CMS", () => {
   for (const folder of ["admin", "static/admin", "public/admin"]) {
@@ -273,4 +225,72 @@ Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
     warning,
     `Cannot read "${path}" whole: it declares more than 200 collections`,
   );
+});
+
+Deno.test("readConfig() reads the fields of Pages CMS and of Decap CMS alike", () => {
+  const fieldsOf = (path: string, text: string) => declare(path, text)[0];
+  const pages = fieldsOf(
+    ".pages.yml",
+    `content:
+  - name: posts
+    label: Posts
+    type: collection
+    path: posts
+    fields:
+      - { name: title, label: Title, type: string, required: true }
+      - { name: level, type: select, options: { values: [low, { value: high, label: High }] } }
+      - { name: tags, type: string, list: { min: 1 } }
+      - { name: more, type: reference, options: { multiple: true, collection: posts } }
+      - { name: seo, type: object, fields: [{ name: text, type: text }] }
+      - { name: shared, component: shared }
+      - { type: string }
+      - 7
+`,
+  );
+  const decap = fieldsOf(
+    "admin/config.yml",
+    `fields: &seo [{ name: text, widget: text, required: false }]
+collections:
+  - name: posts
+    label: Posts
+    folder: posts
+    fields:
+      - { name: title, label: Title }
+      - { name: level, widget: select, options: [low, { value: high, label: High }], required: false }
+      - { name: tags, widget: list, required: false }
+      - { name: more, widget: relation, multiple: true, required: false }
+      - { name: seo, widget: object, required: false, fields: *seo }
+      - { name: numbers, widget: list, field: { name: n, widget: number } }
+      - { name: steps, widget: list, fields: [{ name: n, widget: number }] }
+      - { name: blocks, widget: list, types: [{ name: quote }] }
+      - { name: grid, widget: list, field: { name: row, widget: list } }
+`,
+  );
+  const text = { name: "text", type: "text", required: false };
+  const shared = (strings: { tags: string; more: string }) => [
+    { name: "title", label: "Title", type: "string", required: true },
+    {
+      name: "level",
+      type: "select",
+      required: false,
+      options: ["low", "high"],
+    },
+    { name: "tags", type: strings.tags, required: false, list: true },
+    { name: "more", type: strings.more, required: false, list: true },
+    { name: "seo", type: "object", required: false, fields: [text] },
+  ];
+  const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+  assertEquals(plain(pages?.fields), [
+    ...shared({ tags: "string", more: "reference" }),
+    { name: "shared", type: "component", required: false },
+  ]);
+  const n = { name: "n", type: "number", required: true };
+  assertEquals(plain(decap?.fields), [
+    ...shared({ tags: "string", more: "relation" }),
+    { name: "numbers", type: "number", required: true, list: true },
+    { name: "steps", type: "object", required: true, list: true, fields: [n] },
+    { name: "blocks", type: "object", required: true, list: true },
+    { name: "grid", type: "list", required: true, list: true },
+  ]);
+  assertEquals([pages?.label, decap?.label], ["Posts", "Posts"]);
 });

@@ -35,7 +35,7 @@ function checkFilters(
         1,
       ]);
       const passes = byPath.every((test) => test(item.path)) &&
-        byFrontMatter.every((test) => test(item.frontMatter));
+        byFrontMatter.every((test) => test(item));
       assertEquals([row, passes ? "passes" : "fails"], [row, expected]);
     }
   }
@@ -98,5 +98,42 @@ Deno.test("a comparison holds for values of its own kind, in the order of sortin
       "count][gt=3 price][lt=1.50 title][gt=3 tags][gte=a nothing][lte=z missing][lte=z " +
         "count][lt=x missing][exists=true",
     ),
+  });
+});
+
+Deno.test("contains ignores case and diacritics, in names, paths and values", () => {
+  const frontMatter = {
+    title: "Grüße aus Köln",
+    cities: ["Zürich", "Łódź", 1871],
+    korean: "한글",
+    japanese: "がく",
+    greek: "Οδυσσεύς",
+    turkish: "İstanbul",
+    nested: { city: "Ulm" },
+    draft: false,
+    nothing: null,
+  };
+  checkFilters({ path: "2026/Cafe\u0301 Déjà.md", frontMatter }, {
+    passes: [
+      ..."[name]=CAFÉ [name]=deja.MD [path]=2026/cafe [path]=/".split(" ")
+        .map((row) => row.replace("=", "[contains]=")),
+      ...ofKeys(
+        "title][contains=koln title][contains=GRÜSSE title][contains=aus+k cities][contains=zurich " +
+          "cities][contains=87 korean][contains=한 greek][contains=ΟΔΥΣΣΕΥΣ turkish][contains=istan " +
+          "nested.city][contains=ULM draft][contains=als",
+      ),
+    ],
+    fails: [
+      ..."[name]=2026 [path]=*.md [name]=!x".split(" ")
+        .map((row) => row.replace("=", "[contains]=")),
+      ...ofKeys(
+        "title][contains=bonn cities][contains=lodz korean][contains=하 japanese][contains=か " +
+          "nested][contains=ulm nothing][contains=null missing][contains=undefined title][contains=!x",
+      ),
+    ],
+  });
+  checkFilters({ path: "a.md", frontMatter: null }, {
+    passes: [],
+    fails: ofKeys("title][contains=a"),
   });
 });

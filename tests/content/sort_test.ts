@@ -12,7 +12,7 @@ function sorted(sort: string, items: readonly Item[]): number[] {
   const indices = sortIndices([...items.keys()], parseSort(sort), {
     name: (index) => items[index]!.name!,
     size: (index) => items[index]!.size!,
-    frontMatter: (index) => items[index]!.frontMatter ?? null,
+    item: (index) => items[index]!,
   });
   return [...indices];
 }
@@ -22,7 +22,7 @@ Deno.test("parseSort() reads the fields, and - for descending, and refuses anyth
   assertEquals(parseSort("-name"), { by: "name", descending: true });
   assertEquals(parseSort("size"), { by: "size", descending: false });
   assertEquals(parseSort("-frontMatter.author.name"), {
-    by: ["author", "name"],
+    by: ["frontMatter", "author", "name"],
     descending: true,
   });
   const bad =
@@ -74,7 +74,7 @@ Deno.test("sortIndices() computes each key once", () => {
         return `${(index * 7919) % length}`;
       },
       size: () => 0,
-      frontMatter: () => null,
+      item: () => null,
     });
     return keys;
   };

@@ -56,7 +56,7 @@ Deno.test("faultsOf() finds what GitHub's description does not have", async () =
   }
 });
 
-Deno.test("the GraphQL query is valid, and the double's data are what the schema gives", async () => {
+Deno.test("GraphQL queries are valid, and the double's data are what the schema gives", async () => {
   const clock = new TestClock();
   await using served = await serveRepository(textFiles(5), { now: clock.now });
   const { gh, repository } = served;
@@ -83,6 +83,12 @@ Deno.test("the GraphQL query is valid, and the double's data are what the schema
   const files = (await repository.lsTree("HEAD"))
     .map(({ path, oid, size }) => ({ path, id: oid, size: size! }));
   await source.blobs(snapshot, files, uncharged);
+  for (const withCreated of [false, true]) {
+    await source.history(snapshot, {
+      files: files.slice(0, withCreated ? 1 : 5),
+      withCreated,
+    }, uncharged);
+  }
   // A part of the objects, then no repository.
   gh.graphqlMaxObjects = 3;
   await source.blobs(snapshot, files, uncharged);
@@ -90,7 +96,7 @@ Deno.test("the GraphQL query is valid, and the double's data are what the schema
   gh.remove("octo/site");
   await source.blobs(snapshot, files, uncharged);
 
-  assertEquals(exchanges.length, 4);
+  assertEquals(exchanges.length, 6);
   const types = buildSchema(schema.idl, { assumeValidSDL: true });
   for (const { query, variables, data } of exchanges) {
     assertEquals(validate(query), []);
@@ -101,7 +107,7 @@ Deno.test("the GraphQL query is valid, and the double's data are what the schema
       rootValue: data,
       fieldResolver: (source, _arguments, _context, { path }) =>
         source[path.key],
-      typeResolver: () => "Blob",
+      typeResolver: ({ parents }) => parents ? "Commit" : "Blob",
     });
     assertEquals(JSON.parse(JSON.stringify(result)), { data });
   }

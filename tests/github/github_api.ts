@@ -341,15 +341,85 @@ const QUERY =
 const OBJECT = /(\w+):object\(oid:"([0-9a-f]{40})"/g;
 const MAX_TEXT_BYTES = 512_000;
 
+/** The other form: the newest change of each path, and with a cursor the number of all. */
+const HISTORY_QUERY =
+  /^query\(\$owner:String!,\$name:String!,\$commit:GitObjectID!(?:,\$after:String)?(?:,\$p\d+:String!)*\)\{repository\(owner:\$owner,name:\$name\)\{object\(oid:\$commit\)\{\.\.\.onCommit\{parents\(first:1\)\{nodes\{oid\}\}((?:\w+:history\(first:1,(?:after:\$after,)?path:\$p\d+\)\{(?:totalCountpageInfo\{endCursorhasNextPage\})?nodes\{oidcommittedDatemessageauthor\{name\}\}\})*)\}\}\}\}$/;
+const HISTORY = /(\w+):history\(first:1,(after:\$after,)?path:\$(p\d+)\)/g;
+
+/** The histories of a commit, by git, with the simplification that is its default and GitHub's. */
+async function historiesOf(
+  double: GithubDouble,
+  git: GitRepository,
+  histories: string,
+  variables: Record<string, string | null>,
+) {
+  const commit = variables.commit!;
+  if (git.find(`${commit}^{commit}`) === null) return { data: null };
+  const log = async (...args: string[]) =>
+    (await git.git("log", "--format=%P%x00%H%x00%cI%x00%an%x00%B%x1e", ...args))
+      .split("\x1e").map((record) => record.trimStart().split("\0"))
+      .filter(({ length }) => length > 1);
+  const [[parents = ""] = []] = await log("-1", commit);
+  const [parent = ""] = parents.split(" ");
+  const errors: unknown[] = [];
+  const asked = [...histories.matchAll(HISTORY)];
+  const values = await Promise.all(
+    asked.map(async ([, alias, isPaged, variable], index) => {
+      if (index >= double.graphqlMaxObjects) {
+        const message = "Resource limits for this query exceeded.";
+        errors.push({
+          type: "RESOURCE_LIMITS_EXCEEDED",
+          path: ["repository", "object", alias],
+          message,
+        });
+        return [alias, null] as const;
+      }
+      const path = variables[variable!]!;
+      const skipped = isPaged && variables.after
+        ? Number(variables.after.split(" ")[1]) + 1
+        : 0;
+      const args = isPaged ? [] : ["-1"];
+      const commits = await log(...args, commit, "--", `:(literal)${path}`);
+      const nodes = commits.slice(skipped, skipped + 1).map(
+        ([, oid, date, name, message]) => ({
+          oid,
+          committedDate: new Date(date!).toISOString().replace(".000", ""),
+          message,
+          author: { name },
+        }),
+      );
+      const paged = isPaged && {
+        totalCount: commits.length,
+        pageInfo: {
+          endCursor: nodes.length === 0 ? null : `${commit} ${skipped}`,
+          hasNextPage: skipped + 1 < commits.length,
+        },
+      };
+      return [alias, { ...paged, nodes }] as const;
+    }),
+  );
+  const object = {
+    parents: { nodes: parent === "" ? [] : [{ oid: parent }] },
+    ...Object.fromEntries(values),
+  };
+  return {
+    data: { repository: { object } },
+    ...errors.length > 0 && { errors },
+  };
+}
+
 /** Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another form. */
-export function answerGraphql(
+export async function answerGraphql(
   double: GithubDouble,
   body: string,
   account: Account,
-): Response {
-  const { query, variables: { owner, name } = {} } = JSON.parse(body);
-  const [, objects] = QUERY.exec(String(query).replaceAll(/\s/g, "")) ?? [];
-  if (!objects || !owner || !name) {
+): Promise<Response> {
+  const { query, variables = {} } = JSON.parse(body);
+  const { owner, name } = variables;
+  const plain = String(query).replaceAll(/\s/g, "");
+  const [, objects] = QUERY.exec(plain) ?? [];
+  const [, histories] = HISTORY_QUERY.exec(plain) ?? [];
+  if ((objects ?? histories) === undefined || !owner || !name) {
     throw new UnexpectedRequest(`GraphQL "${query}"`);
   }
   const found = double.follow(`${owner}/${name}`);
@@ -359,6 +429,11 @@ export function answerGraphql(
     const error = { type: "NOT_FOUND", path: ["repository"], message };
     return jsonReply({ data: { repository: null }, errors: [error] });
   }
+  if (histories !== undefined) {
+    return jsonReply(
+      await historiesOf(double, found.git!, histories, variables),
+    );
+  }
   // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
   const decoder = new TextDecoder("utf-8", {
     ignoreBOM: !double.graphqlStripsBom,
@@ -367,7 +442,7 @@ export function answerGraphql(
     isBinary(bytes) ? null : decoder.decode(bytes.subarray(0, MAX_TEXT_BYTES));
   const errors: unknown[] = [];
   const values = Array.from(
-    objects.matchAll(OBJECT),
+    objects!.matchAll(OBJECT),
     ([, alias, oid], index) => {
       if (index >= double.graphqlMaxObjects) {
         const message = "Resource limits for this query exceeded.";

@@ -283,7 +283,7 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
         : errorReply(403, message);
     }
     const reply = parsed.kind === "graphql"
-      ? answerGraphql(this, await request.text(), account)
+      ? await answerGraphql(this, await request.text(), account)
       : answerRest(this, parsed, account);
     // A 304 is free with a valid token only.
     if (reply.status !== 304 || account === null) {

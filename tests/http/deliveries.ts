@@ -98,13 +98,8 @@ export async function pushWithHook(
   using kv = await store.open();
   await using two = await startTwo(store);
   const { clock, repository, services: [receiver, other] } = two;
-  const published = async () => {
-    for await (
-      const { value } of kv.list<unknown[]>({ prefix: ["rc3", "changes"] })
-    ) {
-      return value.length;
-    }
-  };
+  const published = async () =>
+    (await Array.fromAsync(kv.list({ prefix: ["rc3", "changes"] }))).length;
   await Promise.all(two.services.map(shownBy));
   const delaysMs: number[] = [];
   for (let n = 1; n <= count; n++) {

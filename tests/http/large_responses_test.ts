@@ -271,3 +271,32 @@ Deno.test("pacedBody() sends all bytes to a slow client, and ends for one that i
     ]);
   }
 });
+
+Deno.test("pacedBody() copies what a connection may keep", async () => {
+  const bytes = randomBytes(3 * MIB);
+  const { reader } = openPaced(bytes, new TestClock());
+  let [shared, copied] = [0, 0];
+  for await (const piece of readAll(reader)) {
+    if (piece.buffer === bytes.buffer) shared += piece.length;
+    else copied += piece.length;
+  }
+  assertEquals([shared, copied], [2 * MIB, MIB]);
+});
+
+Deno.test("pacedBody() ends for a client that leaves during a read", async () => {
+  const clock = new TestClock();
+  const { reader, state } = openPaced(randomBytes(MIB), clock);
+  const reading = reader.read();
+  await reader.cancel();
+  assertEquals((await reading).done, true);
+  clock.advance(60_000);
+  assertEquals([state.ended, clock.timerCount], [1, 0]);
+});
+
+async function* readAll(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  for (
+    let part = await reader.read();
+    !part.done;
+    part = await reader.read()
+  ) yield part.value;
+}

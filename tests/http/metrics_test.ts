@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Metrics } from "../../lib/metrics.ts";
-import { listPath, startService } from "../service.ts";
+import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 /** The value of one line, or null where there is none. */
@@ -16,7 +16,13 @@ function valueOf(text: string, series: string): number | null {
 }
 
 Deno.test("Metrics.toText() gives families with help and type, lines that parse, and cumulative latencies", () => {
-  const gauges = { quota_left: { core: 5, graphql: null }, memory_bytes: {} };
+  const gauges = {
+    build_info: { '{version="1",packages="published"}': 1 },
+    quota_left: { '{quota="core"}': 5, '{quota="graphql"}': null },
+    memory_bytes: {},
+    store_up: { "": null },
+    content_queue: { "": 0 },
+  };
   const metrics = new Metrics(() => gauges);
   for (const durationMs of [0.5, 1, 1.1, 99_999]) {
     metrics.countRequest({ route: "/x", status: 200, durationMs });
@@ -39,6 +45,14 @@ Deno.test("Metrics.toText() gives families with help and type, lines that parse,
   }
   assertEquals(valueOf(text, 'quota_left{quota="core"}'), 5);
   assertEquals(valueOf(text, 'quota_left{quota="graphql"}'), null);
+  assertEquals(
+    valueOf(text, 'build_info{version="1",packages="published"}'),
+    1,
+  );
+  assertEquals([valueOf(text, "store_up"), valueOf(text, "content_queue")], [
+    null,
+    0,
+  ]);
   const bucket = (le: string) =>
     valueOf(text, `request_duration_seconds_bucket{route="/x",le="${le}"}`);
   assertEquals([
@@ -91,6 +105,34 @@ Deno.test("GET /metrics counts requests, hits, upstream requests and stale answe
     2,
   );
   assertEquals(valueOf(text, "stale_answers_total"), 1);
+  for (const code of ["invalid-parameters", "route-not-found"]) {
+    assertEquals(valueOf(text, `problems_total{code="${code}"}`), 1);
+  }
+  assertEquals(valueOf(text, "store_up"), 1);
   assert(valueOf(text, 'quota_left{quota="core"}')! > 1000);
   assert(valueOf(text, 'memory_bytes{part="responses"}')! > 0);
+});
+
+Deno.test("GET /metrics says which limit refused", async () => {
+  await using site = await startSite({ "posts/a.md": "# A\n" }, {
+    env: { METRICS: "true", MISSES_PER_MINUTE: "1" },
+  });
+  const { service } = site;
+  for (const path of ["a", "b", "c"]) {
+    await service.get(itemPath({ path, branch: path }));
+  }
+  const text = await (await service.get("/metrics")).text();
+  const refused = valueOf(text, 'problems_total{code="too-many-requests"}');
+  assertEquals(refused, 2);
+});
+
+Deno.test("GET /metrics has store_up 0 while the store fails", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using service = await startService({ kv, env: { METRICS: "true" } });
+  const isUp = async () =>
+    valueOf(await (await service.get("/metrics")).text(), "store_up");
+  assertEquals(await isUp(), 1);
+  kv.close();
+  await service.send("/api/health?ready");
+  assertEquals(await isUp(), 0);
 });

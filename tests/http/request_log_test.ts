@@ -1,7 +1,8 @@
 // Each request has an id that its response and its log line share. leaks_test.ts tests what the log must not contain.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { itemPath, listPath } from "../service.ts";
+import project from "../../deno.json" with { type: "json" };
+import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const path = itemPath({ path: "posts/a.md" });
@@ -41,10 +42,13 @@ Deno.test("every request has an id of its own, and one log line with it", async 
 Deno.test("a log line says when, what, how long and how the cache answered", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
+  let size = 0;
   for (const headers of [{}, {}, { "if-none-match": "*" }]) {
-    await service.get(path, { headers });
+    const response = await service.get(path, { headers });
+    size ||= (await response.bytes()).length;
   }
-  await service.get("/none");
+  await service.get(path, { method: "HEAD" });
+  const sizeOfNone = (await (await service.get("/none")).bytes()).length;
 
   const lines = service.logLines("request");
   const time = new Date(service.clock.now()).toISOString();
@@ -59,12 +63,55 @@ Deno.test("a log line says when, what, how long and how the cache answered", asy
     assert(typeof ms === "number" && ms >= 0);
     return line;
   });
+  const hit = "collections; hit; ttl=60";
   assertEquals(logged, [
-    { ...data, cache: "collections; fwd=miss; stored" },
-    { ...data, cache: "collections; hit; ttl=60" },
-    { ...data, cache: "collections; hit; ttl=60", status: 304 },
-    { ...common, path: "/none", status: 404 },
+    { ...data, bytes: size, cache: "collections; fwd=miss; stored" },
+    { ...data, bytes: size, cache: hit },
+    { ...data, bytes: 0, cache: hit, status: 304 },
+    { ...data, bytes: 0, cache: hit, method: "HEAD" },
+    { ...common, bytes: sizeOfNone, path: "/none", status: 404 },
   ]);
+});
+
+Deno.test("LOG_CLIENTS names the client of a request", async () => {
+  const remotes = ["192.0.2.1", "192.0.2.2", "192.0.2.1", "2001:db8::1"];
+  const clientsOf = async (LOG_CLIENTS: string) => {
+    const files = { "posts/a.md": "" };
+    await using site = await startSite(files, { env: { LOG_CLIENTS } });
+    const { service } = site;
+    for (const remote of remotes) await service.get(path, { remote });
+    assert(LOG_CLIENTS === "address" || !service.logText.includes("192.0.2"));
+    return service.logLines("request").map(({ client }) => client);
+  };
+  assertEquals(await clientsOf("none"), remotes.map(() => undefined));
+  assertEquals(await clientsOf("address"), [
+    ...remotes.slice(0, 3),
+    "2001:db8:0:0::/64",
+  ]);
+  const [first, second, again, third] = await clientsOf("hash");
+  assertMatch(`${first}`, /^[0-9a-f]{16}$/);
+  assertEquals([first, new Set([first, second, third]).size], [again, 3]);
+});
+
+Deno.test("the log says what the service runs with, and no secret", async () => {
+  const secret = "canary-secret";
+  await using service = await startService({
+    env: {
+      GITHUB_TOKEN: `${secret}, ${secret}2`,
+      GITHUB_WEBHOOK_SECRET: secret,
+      ALLOWED_REPOS: "a/b, c/*",
+      LOG_CLIENTS: "address",
+    },
+  });
+  const at = { host: "0.0.0.0", port: 1, url: "http://localhost:1/" };
+  service.services.logStart(at);
+  const { time: _, packages, ...line } = service.logLines("listening")[0]!;
+  assertEquals(line, {
+    ...{ level: "info", event: "listening", ...at, version: project.version },
+    ...{ tokens: 2, store: "default", allowed: "a/b, c/*" },
+  });
+  assertMatch(`${packages}`, /^(published|stand-ins)$/);
+  assert(!service.logText.includes("canary"));
 });
 
 Deno.test("a path cannot forge a line of the log, nor fill it", async () => {

@@ -450,7 +450,7 @@ function parse(
 
 Deno.test("parseDelivery() gives the repository of the events that change one, from JSON and from a form", () => {
   const json = payload("Octo-Org/site.io");
-  const name = { owner: "Octo-Org", repo: "site.io" };
+  const name = { owner: "Octo-Org", repo: "site.io", branch: "x" };
   for (const event of ["push", "create", "delete", "repository", "public"]) {
     assertEquals(parse(json, { event }), name);
   }
@@ -577,4 +577,24 @@ Deno.test("parseDelivery() names what is malformed", () => {
       parameter,
     ]);
   }
+});
+
+Deno.test("a push checks its branch first, then recent ones", async () => {
+  await using site = await startSite(FILES, { env: ENV });
+  const { gh, service, repository } = site;
+  const names = Array.from({ length: 30 }, (_, n) => `b${n}`);
+  for (const name of names) await repository.branch(name);
+  for (const branch of names) {
+    await service.list({ branch });
+    service.clock.advance(1);
+  }
+  gh.resetCounts();
+  const body = JSON.stringify({
+    ...JSON.parse(push()),
+    ref: "refs/heads/b7",
+  });
+  assertEquals(await deliver(service, body), "202");
+  await settled(service);
+  const checked = gh.requests.map(({ path }) => path.split("%2F").at(-1));
+  assertEquals(checked.slice(0, 3), ["b7", "b29", "b28"]);
 });

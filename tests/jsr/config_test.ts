@@ -66,7 +66,8 @@ Deno.test("config takes the published packages where a registry answers, and say
   const env = { JSR_URL: registry.url };
   const lock = await copy.read("deno.lock");
 
-  const said = "JSR answers: using the published packages";
+  const said = "JSR answers: using the published packages, which the first " +
+    "start installs";
   assertEquals(await copy.run(choose, env), {
     stdout: "deno.online.json",
     stderr: said,
@@ -94,7 +95,8 @@ Deno.test("config takes the stand-ins where no registry answers, and tries again
   const env = { JSR_URL: registry.url };
   const lock = await copy.read("deno.lock");
   const said = "JSR does not answer: using the stand-ins in jsr/; " +
-    "delete deno.offline.json to ask again";
+    "delete deno.offline.json to ask again. The first start installs packages " +
+    "from npm";
 
   assertEquals(await copy.run(choose, env), {
     stdout: "deno.offline.json",

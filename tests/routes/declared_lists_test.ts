@@ -62,6 +62,37 @@ Deno.test("a list by a declared name has the files that its CMS shows", async ()
   assertEquals(left.code, "item-not-found");
 });
 
+Deno.test("a list by kind has no other files, and counts without them", async () => {
+  await using site = await startSite({
+    "posts/a.md": "---\ntitle: Über uns\n---\n",
+    "posts/a.png": "png",
+    "posts/b.mdx": "---\ntitle: Other\n---\n",
+    "posts/c.yml": "title: uber",
+    "posts/d.html": "<p>",
+    "posts/e.zip": "zip",
+  });
+  const rows: [Parameters, names: string][] = [
+    [{ kind: "markdown" }, "a.md b.mdx"],
+    [{ kind: "data,image,data" }, "a.png c.yml"],
+    [{ kind: "text,other", sort: "-name" }, "e.zip d.html"],
+    [
+      { kind: "markdown", "filter[frontMatter.title][contains]": "UBER" },
+      "a.md",
+    ],
+    [{ kind: "image", "filter[frontMatter.title][contains]": "uber" }, ""],
+  ];
+  for (const [parameters, names] of rows) {
+    assertEquals((await look(site.service, "posts", parameters))[2], names);
+  }
+  const { previous, next } = await site.service.item({
+    collection: "posts",
+    slug: "a",
+    includeNeighbors: true,
+    kind: "markdown",
+  });
+  assertEquals([previous, next?.name], [null, "b.mdx"]);
+});
+
 Deno.test("a folder of that name comes first, then those declared, file by file, then the usual places", async () => {
   const [first, second, jekyll] = [
     "admin/config.yml",

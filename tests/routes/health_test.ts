@@ -15,7 +15,8 @@ Deno.test("GET /api/health reports the process, ?ready the last state of the sou
     200,
     "no-store",
   ]);
-  assertEquals(await alive.json(), { status: "ok", version });
+  const { packages } = service.services;
+  assertEquals(await alive.json(), { status: "ok", version, packages });
   const document = await (await service.get("/api/openapi.json")).json();
   assertEquals(document.info.version, version);
   const ready = async () =>
@@ -25,7 +26,10 @@ Deno.test("GET /api/health reports the process, ?ready the last state of the sou
     lastSuccess: null,
     lastFailure: null,
   };
-  assertEquals(await ready(), { status: "ok", version, store: "ok", source });
+  assertEquals(await ready(), {
+    ...{ status: "ok", version, packages },
+    ...{ store: "ok", source },
+  });
 
   await service.list();
   assertEquals(gh.requests[0]!.userAgent, `repo-collections/${version}`);

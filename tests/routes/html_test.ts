@@ -51,6 +51,7 @@ Deno.test("includeHtml adds HTML to Markdown items, and says why one has none", 
     "headings",
     "excerpt",
     "words",
+    "mdxComponents",
     "htmlError",
     "content",
     "frontMatter",
@@ -68,7 +69,7 @@ Deno.test("includeHtml adds HTML to Markdown items, and says why one has none", 
         "data.json",
         `first.md ${all}`,
       ],
-      ...["page.mdx htmlError", `second.md ${all}`],
+      ...[`page.mdx ${all} mdxComponents`, `second.md ${all}`],
     ],
   );
   const first = items[4]!;
@@ -143,22 +144,12 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   });
   const { service, gh } = site;
   const before = await service.list({ includeHtml: true });
-  assertEquals(compute.filesOf("render"), 5, "and what is no text");
+  assertEquals(compute.filesOf("render"), 6, "and what is no text");
   await site.repository.commit({ "posts/second.md": "Changed\n" });
   service.clock.advance(60_000);
   await service.item({ collection: "posts", slug: "first", includeHtml: true });
   await service.list({ includeHtml: true, fields: "html" });
-  assertEquals(compute.filesOf("render"), 6);
-  await service.item({ path: "posts/page.mdx" });
-  const mdx = await service.get(
-    itemPath({ path: "posts/page.mdx", includeHtml: true }),
-  );
-  assertEquals(
-    mdx.headers.get("cache-status"),
-    "collections; hit; ttl=60",
-    "MDX costs no miss",
-  );
-  await mdx.body?.cancel();
+  assertEquals(compute.filesOf("render"), 7);
   await service.services.close();
 
   const requested = watchBlobs(gh);
@@ -172,7 +163,7 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
     });
     assertEquals(page.items[0], before.items[4]);
   }
-  assertEquals(compute.filesOf("render"), 6);
+  assertEquals(compute.filesOf("render"), 7);
   assertEquals(requested, [], "no file is read for HTML that is known");
 });
 
@@ -342,4 +333,39 @@ Deno.test("an htmlError is sent for 5 minutes, not for as long as the branch sta
     }
     isBusy = false;
   }
+});
+
+Deno.test("MDX has HTML with its components, or the line of its fault", async () => {
+  const MDX = `---
+title: Guide
+---
+import Card from "./card.astro";
+
+<Card title={title}>See [the other](other.mdx).</Card>
+`;
+  await using site = await startSite({
+    "posts/guide.mdx": MDX,
+    "posts/guide.md": MDX,
+    "posts/other.mdx": "# Other\n",
+    "posts/bad.mdx": "---\ntitle: Bad\n---\n\n<!-- no -->\n",
+  });
+  const { items } = await site.service.list({
+    fields: "html,mdxComponents",
+    linkTemplate: "/docs/{slug}",
+  });
+  const [bad, markdown, mdx, other] = items;
+  assert(bad!.htmlError!.message.startsWith("Line 5 is not valid MDX: "));
+  assertEquals<Partial<typeof mdx>>(mdx, {
+    html:
+      '<div data-component="Card">See <a href="/docs/other">the other</a>.</div>',
+    mdxComponents: ["Card"],
+  });
+  assert(markdown!.html!.includes("import Card"), "the same bytes");
+  assertEquals(markdown!.mdxComponents, undefined);
+  assertEquals(other!.mdxComponents, []);
+  const again = await site.service.item({
+    path: "posts/guide.mdx",
+    includeHtml: true,
+  });
+  assertEquals(again.mdxComponents, ["Card"]);
 });

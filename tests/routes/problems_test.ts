@@ -5,7 +5,12 @@ import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
 import type { Services } from "../../lib/services.ts";
 import { problemBody } from "../api/body_schemas.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
-import { itemPath, listPath, type RequestOptions } from "../service.ts";
+import {
+  changesPath,
+  itemPath,
+  listPath,
+  type RequestOptions,
+} from "../service.ts";
 import { TimeLimitError } from "../../lib/thread/compute.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { type Site, startSite } from "../site.ts";
@@ -48,6 +53,8 @@ const hangTooLong = ({ gh, service }: Site) =>
 
 const NEWEST = listPath({ sort: "-frontMatter.date" });
 
+const NO_TOKEN = { env: { GITHUB_TOKEN: "" } };
+
 /** One way to cause each problem, or several. */
 const ROWS:
   readonly (readonly [code: ProblemCode, path: string, details?: Details])[] = [
@@ -63,6 +70,7 @@ const ROWS:
     }],
     ["item-not-found", itemPath({ path: "posts" })],
     ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" })],
+    ["since-unknown", changesPath({ since: "0".repeat(40) })],
     ["route-not-found", "/api/none"],
     // The framework decodes a parameter of a path.
     ["route-not-found", "/problems/%ff"],
@@ -73,6 +81,13 @@ const ROWS:
     ["item-too-large", itemPath({ path: "more/large.bin" }), {
       env: { MAX_ITEM_MB: "1" },
     }],
+    ["history-unavailable", listPath({ includeHistory: true }), NO_TOKEN],
+    ["history-unavailable", listPath({ fields: "lastChanged" }), NO_TOKEN],
+    [
+      "history-unavailable",
+      itemPath({ path: "posts/a.md", includeHistory: true }),
+      NO_TOKEN,
+    ],
     ["too-many-requests", listPath({ repo: "other" }), {
       env: { MISSES_PER_MINUTE: "1" },
       arrange: ({ service }) => service.list(),
@@ -185,4 +200,30 @@ Deno.test("problem service-busy, when the queue to the source is full", async ()
   assertEquals((await response.json()).code, "service-busy");
   disconnect.abort();
   await Promise.allSettled(responses);
+});
+
+Deno.test("a problem says what is wrong with a parameter, a slug or a path", async () => {
+  await using site = await startSite({
+    "posts/2024/hello.md": "# A\n",
+    "posts/2024/other.txt": "",
+    "posts/b.md": "",
+  });
+  const problem = (path: string) => site.service.problem(path);
+  const bad = await problem(listPath({ limit: 0, page: "x" }));
+  const number = "must be a whole number of 1 or more, in plain digits";
+  assertEquals(
+    bad.detail,
+    `These parameters are not usable: page ${number}; limit ${number}.`,
+  );
+  const slug = await problem(
+    itemPath({ collection: "posts", slug: "2024/helo" }),
+  );
+  assertEquals(slug.suggestions?.[0], "2024/hello");
+  const path = await problem(itemPath({ path: "posts/2024/Hello.md" }));
+  assertEquals(path.suggestions, [
+    "posts/2024/hello.md",
+    "posts/2024/other.txt",
+  ]);
+  const outside = await problem(itemPath({ path: "none/hello.md" }));
+  assertEquals(outside.suggestions, []);
 });

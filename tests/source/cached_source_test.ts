@@ -67,6 +67,7 @@ async function open() {
       counting.trees.push("files");
       return Promise.resolve(null);
     },
+    at: () => Promise.resolve(null),
     filesAt: () => Promise.resolve(null),
     async blobs(_, files, { signal }) {
       counting.batches.push(files.map(({ id }) => id));
@@ -81,6 +82,8 @@ async function open() {
     kv,
     clock,
     freshForMs: 60_000,
+    commitIds: true,
+    edge: null,
   });
   return {
     ...{ clock, store, kv, objects, counting, source },

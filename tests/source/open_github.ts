@@ -8,6 +8,7 @@ import {
   backgroundContext,
   type RequestContext,
 } from "../../lib/source/source.ts";
+import type { Edge } from "../../lib/source/ref_checks.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
@@ -24,6 +25,7 @@ export interface OpenOptions {
   readonly raw?: boolean;
   readonly kv?: KvTier | null;
   readonly log?: Log;
+  readonly edge?: Edge;
 }
 
 /** Small text files, each different. */
@@ -111,7 +113,10 @@ export function openCached(
   const { clock, kv = null } = options;
   const objects = new ObjectCache({ maxBytes: 64 << 20, kv });
   const source = openGitHub(double, options);
-  return new CachedSource(source, { objects, kv, clock, freshForMs: 60_000 });
+  const commitIds = options.allowed === undefined;
+  const { edge = null } = options;
+  const cached = { objects, kv, clock, commitIds, edge, freshForMs: 60_000 };
+  return new CachedSource(source, cached);
 }
 
 /** A store in memory for several processes; each opens it by its own tier. */

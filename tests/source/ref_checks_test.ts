@@ -189,3 +189,53 @@ Deno.test("a cold resolve reads the store once, and a repeated tombstone not at 
   for (let times = 0; times < 2; times++) await outcome({ branch: "absent" });
   assertEquals(reads.count, 2);
 });
+
+Deno.test("resolve() knows the commit that it just found on a ref", async () => {
+  await using opened = await openRefs();
+  const { clock, cost, git, outcome, resolve } = opened;
+  const { commit: first } = await resolve();
+  assertEquals(await cost(() => outcome({ branch: first })), []);
+  clock.advance(30_000);
+  await git.commit({ "a.md": "new\n" });
+  clock.advance(30_000);
+  const { commit: second } = await resolve();
+  assertEquals(await outcome({ branch: second }), "fresh");
+  assert((await cost(() => outcome({ branch: first }))).length > 0);
+  clock.advance(59_999);
+  await resolve();
+  assertEquals(await cost(() => outcome({ branch: second })), []);
+});
+
+Deno.test("resolve() serves a known commit while the source fails, as long as its ref", async () => {
+  await using opened = await openRefs();
+  const { clock, gh, outcome, resolve, start } = opened;
+  const { commit } = await resolve();
+  gh.fault = { kind: "status", status: 500 };
+  assertEquals(await outcome({ branch: commit }), "fresh");
+  clock.advance(60_000);
+  const other = start();
+  for (const process of [opened, other]) {
+    assertEquals(await process.outcome(), "stale");
+    assertEquals(await process.outcome({ branch: commit }), "stale");
+  }
+  clock.advance(24 * 3_600_000 - 60_000);
+  assertEquals(await outcome({ branch: commit }), "source-failed");
+});
+
+Deno.test("resolve() hides a commit with its repository", async () => {
+  await using opened = await openRefs();
+  const { clock, gh, outcome, resolve } = opened;
+  const { commit } = await resolve();
+  clock.advance(60_000);
+  gh.setVisibility("octo/site", "private");
+  assertEquals(await outcome(), "repository-not-found");
+  assertEquals(await outcome({ branch: commit }), "repository-not-found");
+  gh.fault = { kind: "status", status: 500 };
+  assertEquals(await outcome({ branch: commit }), "repository-not-found");
+});
+
+Deno.test("resolve() knows no commit where repositories are chosen", async () => {
+  await using opened = await openRefs(NAMED);
+  const { commit } = await opened.resolve();
+  assertEquals(await opened.outcome({ branch: commit }), "branch-not-found");
+});

@@ -144,6 +144,21 @@ for (const [implementation, open, isCached] of implementations) {
     assertEquals([shouted.name, shouted.commit], [upper, named.commit]);
   });
 
+  test("at() finds an earlier commit, and null for others", async (opened) => {
+    const { clock, commit, source, resolve } = opened;
+    const before = await resolve();
+    await commit({ "posts/hello.md": "changed\n" });
+    clock.advance(60_000);
+    const snapshot = await resolve();
+    const earlier = await source.at(snapshot, before.commit, uncharged);
+    assertEquals(earlier?.commit, before.commit);
+    const [old, now] = await Promise.all(
+      [earlier!, snapshot].map((of) => source.tree(of, of.commit, uncharged)),
+    );
+    assert(old!.find("posts")!.id !== now!.find("posts")!.id);
+    assertEquals(await source.at(snapshot, noId, uncharged), null);
+  });
+
   test("resolve() finds no repository and no branch that does not exist", async (opened) => {
     const { source, resolve } = opened;
     for (const branch of ["absent", "feature/absent", "MAIN", noId]) {

@@ -9,6 +9,16 @@ import { run } from "./run_command.ts";
 
 const PACKAGE = `${root}/packages/client`;
 
+const MAIN = `import { CollectionsClient as C } from "@repo-collections/client";
+console.log(typeof new C("http://h").items);`;
+const PACKED = [
+  "LICENSE",
+  "README.md",
+  "client.d.ts",
+  "client.js",
+  "package.json",
+];
+
 /** A folder of its own; `from` is copied into it, since packing writes beside its source. */
 async function makeFolder(
   from?: string,
@@ -45,10 +55,11 @@ Deno.test("GET /client.js is the client without types; Deno checks code by those
     source.headers.get("content-type"),
     "application/typescript; charset=utf-8",
   );
-  assertEquals(
-    await source.text(),
-    await Deno.readTextFile(`${PACKAGE}/client.ts`),
+  const served = (await source.text()).replace(
+    ' = new URL(".", import.meta.url)',
+    "",
   );
+  assertEquals(served, await Deno.readTextFile(`${PACKAGE}/client.ts`));
 
   const url = `http://127.0.0.1:${service.listen()}`;
   await using folder = await makeFolder();
@@ -87,26 +98,49 @@ Deno.test("npm pack gives a package that Node imports, with declarations for Typ
   );
 
   const names = files.map(({ path }: { path: string }) => path).sort();
-  assertEquals(names, [
-    "README.md",
-    "client.d.ts",
-    "client.js",
-    "package.json",
-  ]);
+  assertEquals(names, [...PACKED].sort());
+  assertEquals(
+    await Deno.readTextFile(`${copy.dir}/client.d.ts`),
+    await Deno.readTextFile(`${PACKAGE}/client.d.ts`),
+    "client.d.ts is older than client.ts: run `npm run build` beside it",
+  );
   const scope = join(copy.dir, "node_modules/@repo-collections");
   await Deno.mkdir(scope, { recursive: true });
   await run("tar", ["xzf", filename, "-C", scope], options);
   await Deno.rename(join(scope, "package"), join(scope, "client"));
-  await Deno.writeTextFile(
-    join(copy.dir, "main.mjs"),
-    'import { CollectionsClient as C } from "@repo-collections/client";\nconsole.log(typeof new C("http://h").items);',
-  );
+  await Deno.writeTextFile(join(copy.dir, "main.mjs"), MAIN);
   const ran = await run("node", ["main.mjs"], options);
   assertEquals(ran.out.trim(), "function", ran.all);
   const declared = await Deno.readTextFile(join(scope, "client/client.d.ts"));
   assert(
     declared.includes("getItemBySlug<Data = FrontMatter>") &&
       !declared.includes("fetch("),
+  );
+});
+
+Deno.test("GET /client.tgz is a package that npm installs", async () => {
+  await using service = await startService();
+  const url = `http://127.0.0.1:${service.listen()}/client.tgz`;
+  await using folder = await makeFolder();
+  const options = { cwd: folder.dir };
+  await Deno.writeTextFile(`${folder.dir}/package.json`, '{"type":"module"}');
+  await run("npm", ["install", "--no-audit", "--no-fund", url], options);
+  const installed = join(folder.dir, "node_modules/@repo-collections/client");
+  const names = Array.from(Deno.readDirSync(installed), ({ name }) => name);
+  assertEquals(names.sort(), PACKED);
+  for (const name of PACKED.filter((name) => name !== "client.js")) {
+    const text = await Deno.readTextFile(`${PACKAGE}/${name}`);
+    assertEquals(await Deno.readTextFile(join(installed, name)), text);
+  }
+  await Deno.writeTextFile(`${folder.dir}/main.js`, MAIN);
+  const ran = await run("node", ["main.js"], options);
+  assertEquals(ran.out.trim(), "function", ran.all);
+});
+
+Deno.test("the licence of the package is that of the service", async () => {
+  assertEquals(
+    await Deno.readTextFile(`${PACKAGE}/LICENSE`),
+    await Deno.readTextFile(`${root}/LICENSE`),
   );
 });
 

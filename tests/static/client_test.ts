@@ -86,6 +86,41 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
   assertEquals(item.headings?.map(({ text }) => text), ["3"]);
 });
 
+Deno.test("CollectionsClient lists collections, and one by its name", async () => {
+  const files = { ...FILES, "posts/p1.png": "png" };
+  await using parts = await startClient({}, files);
+  const { client, sent } = parts;
+  const site = { owner: "octo", repo: "site" };
+  const { collections, folders } = await client.listCollections({
+    ...site,
+    path: "/",
+    includeSchema: true,
+  });
+  assertEquals(collections.map(({ name, kinds }) => [name, kinds]), [
+    ["posts", { markdown: 7, image: 1 }],
+  ]);
+  assertEquals(collections[0]?.schema?.["required"], ["n", "odd"]);
+  assertEquals(folders, [{ name: "posts", path: "posts", files: 8 }]);
+
+  const posts = new CollectionsClient<{ posts: { n: number } }>(
+    sent[0]!.url.split("/api")[0]!,
+  ).collection("posts", site);
+  const filter = { name: { contains: "P1" } };
+  const page = await posts.listItems({ filter });
+  assertEquals(page.items.map(({ name }) => name), ["p1.md", "p1.png"]);
+  const [item] = await Array.fromAsync(
+    posts.items({ filter, kind: "markdown", includeFrontMatter: true }),
+  );
+  const found: number | undefined = item?.frontMatter?.n;
+  const { frontMatter } = await posts.getItemBySlug({ slug: "p1" });
+  assertEquals([found, frontMatter?.n], [1, 1]);
+  await assertRejects(
+    () => client.listCollections({ ...site, path: "nope" }),
+    ProblemError,
+    "No folder",
+  );
+});
+
 Deno.test("CollectionsClient sends no request whose filter would be left out, and names the filter", async () => {
   const client = new CollectionsClient("http://localhost", {
     fetch: () => Promise.reject(new Error("a request")),
@@ -141,11 +176,11 @@ Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers
 });
 
 Deno.test("CollectionsClient takes a service's address, or one within a page's own site", async () => {
-  const own = new URL("../../packages/client/", import.meta.url).href;
   assertThrows(
+    // @ts-expect-error: the package has no service of its own.
     () => new CollectionsClient(),
     TypeError,
-    `Cannot use "${own}": give the service's`,
+    `Cannot use "undefined": give the service's`,
   );
   const others = [
     "localhost:8000",
@@ -178,7 +213,7 @@ Deno.test("CollectionsClient stops when its signal aborts, between pages and whi
   const reason = new Error("enough");
   const reading = async () => {
     for await (
-      const _ of parts.client.items({ ...POSTS, limit: 1 }, controller)
+      const _ of parts.client.items({ ...POSTS, pageSize: 1 }, controller)
     ) {
       controller.abort(reason);
     }
@@ -258,7 +293,7 @@ Deno.test("CollectionsClient.items() requests a page when it is needed, by the b
     ALLOWED_REPOS: "octo/site",
   });
   const slugs: string[] = [];
-  for await (const { slug } of parts.client.items({ ...POSTS, limit: 3 })) {
+  for await (const { slug } of parts.client.items({ ...POSTS, pageSize: 3 })) {
     if (slugs.push(slug) === 3) assertEquals(parts.sent.length, 1);
   }
   assertEquals(slugs.join(), "p0,p1,p2,p3,p4,p5,p6");
@@ -266,6 +301,27 @@ Deno.test("CollectionsClient.items() requests a page when it is needed, by the b
     new URL(url).searchParams.get("branch")?.length
   );
   assertEquals(asked, [undefined, 40, undefined, undefined]);
+});
+
+Deno.test("CollectionsClient.items() stops at the limit", async () => {
+  await using parts = await startClient({}, FILES);
+  const rows = [
+    { limit: 3, pageSize: undefined, found: 3, limits: ["3"] },
+    { limit: 3, pageSize: 2, found: 3, limits: ["2", "2"] },
+    { limit: 4, pageSize: 2, found: 4, limits: ["2", "2"] },
+    { limit: 99, pageSize: undefined, found: 7, limits: ["99"] },
+  ];
+  for (const { limit, pageSize, found, limits } of rows) {
+    parts.sent.length = 0;
+    let count = 0;
+    const request = { ...POSTS, limit, pageSize };
+    for await (const _ of parts.client.items(request)) count++;
+    const sent = parts.sent.map(({ url }) => new URL(url).searchParams);
+    assertEquals([count, sent.map((query) => query.get("limit"))], [
+      found,
+      limits,
+    ]);
+  }
 });
 
 Deno.test("CollectionsClient types front matter by a schema, and names the file that does not fit", async () => {

@@ -3,12 +3,16 @@
 
 import type { z } from "zod";
 import type {
+  ChangesParameters,
+  CollectionsParameters,
   ItemParameters,
   ListParameters,
 } from "../../lib/api/parameters.ts";
 import type { ProblemCode } from "../../lib/errors.ts";
 import type * as client from "../../packages/client/client.ts";
 import type {
+  changesBody,
+  collectionsBody,
   contentBody,
   itemBody,
   listBody,
@@ -41,14 +45,22 @@ Deno.test("the client has the contract's types", () => {
   hold<
     Same<Exclude<client.ProblemCode, "not-a-service-answer">, ProblemCode>
   >();
+  hold<Same<client.CollectionList, z.infer<typeof collectionsBody>>>();
+  hold<
+    Same<client.CollectionsParameters, Omit<CollectionsParameters, "ignored">>
+  >();
+  hold<Same<client.CollectionChanges, z.infer<typeof changesBody>>>();
+  hold<Same<client.ChangesParameters, Omit<ChangesParameters, "ignored">>>();
   // The client writes filters as an object and lists of keys as they are sent, and requests JSON only.
-  type Own = "filter" | "fields" | "facets";
-  hold<Same<Omit<client.ListParameters, Own>, Omit<ListParameters, Own>>>();
-  hold<Same<keyof client.ListParameters, keyof ListParameters>>();
+  type Own = "filter" | "kind" | "fields" | "facets";
+  type Asked = Omit<ListParameters, "format" | "feedTitle" | "ignored">;
+  hold<Same<Omit<client.ListParameters, Own>, Omit<Asked, Own>>>();
+  hold<Same<keyof client.ListParameters, keyof Asked>>();
   type Names = Own | "path" | "slug" | "collection";
   type Item = client.ItemParameters & client.SlugParameters;
-  hold<Same<Omit<Item, Names>, Omit<ItemParameters, Names | "format">>>();
-  hold<Same<keyof Item, Exclude<keyof ItemParameters, "format">>>();
+  type AskedItem = Omit<ItemParameters, "format" | "ignored">;
+  hold<Same<Omit<Item, Names>, Omit<AskedItem, Names>>>();
+  hold<Same<keyof Item, keyof AskedItem>>();
 
   // The comparison sees what differs.
   // @ts-expect-error: a part is missing.

@@ -1,4 +1,4 @@
-// The examples for Astro and Eleventy, built by the published generators from the published client and a running service.
+// The examples for Astro and Eleventy, built by the published generators from the client beside them and a running service.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { cp, readdir } from "node:fs/promises";
@@ -13,19 +13,21 @@ const PUBLISHED = {
   "filter[name]": "*.md",
 };
 
-/** Builds an example with the packed client; gives the HTML files that came out, by path, and the published posts. */
+/** Builds an example; gives the HTML files that came out, by path, and the published posts. */
 async function build(example: string, output: string) {
   await using service = await startService({
     env: { LOCAL_REPOS_DIR: `${root}/examples` },
   });
   const dir = await Deno.makeTempDir();
   try {
-    await cp(`${root}/packages/client`, `${dir}/client`, { recursive: true });
-    const packed = await run("npm", ["pack"], { cwd: `${dir}/client` });
-    const cwd = `${dir}/site`;
-    await cp(`${root}/examples/${example}`, cwd, { recursive: true });
-    const client = `../client/${packed.out.trim().split("\n").at(-1)}`;
-    await run("npm", ["install", "--no-audit", "--no-fund", client], { cwd });
+    const cwd = `${dir}/examples/${example}`;
+    for (const folder of ["packages/client", `examples/${example}`]) {
+      const isOwn = (path: string) =>
+        !/\/(node_modules|client\.js)$/.test(path);
+      const options = { recursive: true, filter: isOwn };
+      await cp(`${root}/${folder}`, `${dir}/${folder}`, options);
+    }
+    await run("npm", ["install", "--no-audit", "--no-fund"], { cwd });
     const url = `http://127.0.0.1:${service.listen()}`;
     const env = { COLLECTIONS_URL: url, ASTRO_TELEMETRY_DISABLED: "1" };
     await run("npm", ["run", "build"], { cwd, env });

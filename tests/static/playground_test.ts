@@ -11,6 +11,7 @@ import {
   durationWords,
   freshWords,
   sizeWords,
+  withTime,
 } from "../../static/assets/requests.ts";
 import {
   EMPTY,
@@ -42,6 +43,7 @@ Deno.test("parsePlace() takes owner/repo, every address that people paste, and n
     BASE,
     `http://github.com/${name}/`,
     `www.github.com/${name}`,
+    name,
   ]
     .concat([
       `${BASE}.git`,
@@ -66,6 +68,10 @@ Deno.test("parsePlace() takes owner/repo, every address that people paste, and n
     "a b/c",
     "https://github.com/x",
     "https://cdn.jsdelivr.net/npm/x",
+    "https://gitlab.com/withastro/docs",
+    "https://git.example.org/withastro/docs/-/tree/main",
+    "git@gitlab.com:withastro/docs.git",
+    "codeberg.org/withastro/docs",
   ];
   for (const text of none) assertEquals(parsePlace(text), null, text);
 });
@@ -156,7 +162,9 @@ Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWo
     ],
     "frontMatter.a.b < 3": ["filter[frontMatter.a.b][lt]", "3", "a.b < 3"],
     "name=!*.png": ["filter[name]", "!*.png", "name: not *.png"],
-    "apple": ["filter[name]", "*apple*", "name: *apple*"],
+    "apple": ["search", "apple", "“apple”"],
+    "why? apples": ["search", "why? apples", "“why? apples”"],
+    "2026/app": ["filter[path][contains]", "2026/app", "path has 2026/app"],
     "*.md": ["filter[name]", "*.md", "name: *.md"],
     "2026/*": ["filter[path]", "2026/*", "path: 2026/*"],
   };
@@ -195,6 +203,11 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
   assertEquals(columns, ["date date", "tags list", "draft text"]);
   assertEquals(columnsOf([item({ a: 1, b: 2, c: 3, d: 4 })]).length, 3);
   assertEquals(columnsOf([]), []);
+  const constant = { layout: "post", description: "One", author: "t" };
+  assertEquals(
+    columnsOf([item(constant), item({ ...constant, author: "u" })]),
+    [{ key: "author", kind: "text" }],
+  );
   assertEquals(facetKeysOf([...items, item({ draft: true, author: "t" })]), [
     "tags",
     "draft",
@@ -246,4 +259,20 @@ Deno.test("sizes, times and freshness in words", () => {
     }),
     "5 min old, the source does not answer",
   );
+});
+
+Deno.test("withTime() says until when to wait, not for how long", () => {
+  const nowMs = new Date(2026, 0, 1, 15, 9, 30).getTime();
+  const detailOf = (seconds: number) =>
+    withTime({
+      title: "",
+      detail: `Try again in ${seconds} seconds.`,
+      retryAfterSeconds: seconds,
+    }, nowMs).detail;
+  assertEquals(detailOf(60), "Try again in 60 seconds.");
+  const time = new Date(2026, 0, 1, 15, 40).toLocaleTimeString([], {
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  assertEquals(detailOf(1800), `Try again at ${time}.`);
 });

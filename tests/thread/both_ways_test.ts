@@ -19,10 +19,12 @@ const FILES = {
     "+++\ntitle = 'B'\ndate = 2026-01-01\ntags = ['b']\nn = 10\n+++\nTwo\n",
   "posts/3.md": "---\ntitle: [\n---\n| a |\n|---|\n| b |\n",
   "posts/4.mdx": "<A/>\n",
+  "posts/7.mdx": "---\nn: 3\n---\n<A>\n",
   "posts/5.txt": "---\nn: 2\n---\ntext",
   "posts/6.md": "\u0000",
   "posts/twice.json": "{}",
   "posts/twice.txt": "",
+  "rows.csv": "n,t\n1,a b\n10,b\n",
   "posts/x.png": "\u0089PNG\u0000",
 };
 
@@ -46,9 +48,16 @@ const LISTS: Parameters[] = [
   { includeContent: true, limit: 3, page: 2 },
   { includeContent: true, includeHtml: true },
   { includeHtml: true, linkTemplate: "/blog/{slug}" },
+  ...["atom", "rss", "jsonfeed", "sitemap"].map((format) => (
+    { format, linkTemplate: "https://example.com/{slug}" }
+  )),
   { fields: "slug,frontMatter.title,html,error" },
   { fields: "body,encoding,frontMatterError" },
   { facets: "frontMatter.tags,frontMatter.n" },
+  { search: "two" },
+  { collection: "rows.csv", sort: "-data.n", types: "infer" },
+  { collection: "rows.csv", search: "b", facets: "data.t" },
+  { search: "b", sort: "-name", facets: "frontMatter.tags" },
   { "filter[name]": "*.md", "filter[path]": "!1*" },
   { "filter[frontMatter.n][gte]": 2, sort: "-frontMatter.n" },
   { "filter[frontMatter.tags]": "b", facets: "frontMatter.tags" },

@@ -20,11 +20,17 @@ const fill = (part: string, chars = MAX_CHARS) =>
   part.repeat(Math.floor(chars / part.length));
 
 /** A row whose files are the whole attack: one page of their HTML. Files differ, since equal ones are rendered once. */
-function page(name: string, make: (n: number) => string, count = FILES): Row {
+function page(
+  name: string,
+  make: (n: number) => string,
+  count = FILES,
+  extension = "md",
+): Row {
   const attack: Row["attack"] = async (attacker, { list }) => {
     await attacker.sendUntilReady(list({ includeHtml: true, limit: 100 }));
   };
-  const folder = () => posts(many(count, (n) => `${n}\n\n${make(n)}`));
+  const folder = () =>
+    posts(many(count, (n) => `${n}\n\n${make(n)}`), extension);
   return { name, attacker: "author", folder, attack };
 }
 
@@ -101,6 +107,14 @@ const RENDER_ROWS: readonly Row[] = [
     () => fill("\u{1f468}\u200d\u{1f469}\u0301\u3000\u202e ", 400_000),
   ),
   page("markdown-alerts", () => fill("> [!NOTE]\n> a\n\n")),
+  ...[
+    ["expressions", "{a}\n\n"] as const,
+    ["elements", "<A {...b}>"] as const,
+    ["attributes", "<A b='c' d={e}/>"] as const,
+    ["exports", "export const a = {\n"] as const,
+  ].map(([name, part]) =>
+    page(`markdown-mdx-${name}`, () => fill(part), FILES, "mdx")
+  ),
   page("headings", () => fill("# a\n\n", 500_000)),
   page("numbered-headings", () => repeat(40_000, (n) => `# a-${n % 300}\n\n`)),
   // Each of the headings has all of the text, since each is inside the one before.

@@ -19,13 +19,14 @@ interface BlobAnswer {
  * `ids`.
  */
 export const readBlobsTask: Task<
-  { answer: Uint8Array; ids: readonly string[] },
+  { answer: Uint8Array<ArrayBuffer>; ids: readonly string[] },
   BlobAnswer
 > = {
   name: "read-blobs",
   load: () =>
     Promise.resolve((input, pace) => pace.within(() => readBlobAnswer(input))),
-  transfer: ({ blobs }) => blobs.flatMap((bytes) => bytes?.buffer ?? []),
+  moveInput: ({ answer }) => [answer.buffer],
+  moveOutput: ({ blobs }) => blobs.flatMap((bytes) => bytes?.buffer ?? []),
 };
 
 /**

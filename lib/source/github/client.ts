@@ -405,7 +405,7 @@ export class GitHubClient {
         maxBytes,
         isEnough: isEnough && ((bytes) => isEnough(bytes, response)),
         // The content thread parses these.
-        isShared: /^(tree|graphql)/.test(kind),
+        isGrowable: /^(tree|graphql)/.test(kind),
         signal,
         onWait,
       });

@@ -7,7 +7,12 @@ import { sourceFailed } from "../../errors.ts";
 import { TimeLimitError } from "../../thread/compute.ts";
 import { FileList } from "../file_list.ts";
 import { isLfsId } from "../git_object_id.ts";
-import { DEFAULT_BRANCH, type Snapshot, type Source } from "../source.ts";
+import {
+  DEFAULT_BRANCH,
+  resolveCommit,
+  type Snapshot,
+  type Source,
+} from "../source.ts";
 import { TreeEntries } from "../tree_entries.ts";
 import { readBlobs } from "./blobs.ts";
 import { GitHubClient, type GitHubClientOptions } from "./client.ts";
@@ -20,6 +25,7 @@ import {
   type RepositoryRequest,
   requestObject,
 } from "./host.ts";
+import { readHistory } from "./history.ts";
 import { readLfsObjects } from "./lfs.ts";
 import { findByRest } from "./refs.ts";
 import { readTreeTask } from "./trees.ts";
@@ -88,6 +94,8 @@ export class GitHubSource implements Source {
     };
   };
 
+  readonly at: Source["at"] = (...of) => resolveCommit(this.resolve, ...of);
+
   readonly tree: Source["tree"] = async (snapshot, treeId, context) => {
     const path = `/git/trees/${treeId}`;
     const read = await this.readTree(snapshot, { kind: "tree", path, context });
@@ -138,6 +146,9 @@ export class GitHubSource implements Source {
     return new Map(results.flatMap((map) => [...map]));
   };
 
+  readonly history: NonNullable<Source["history"]> = (...query) =>
+    readHistory(this.host, ...query);
+
   readonly webUrl: Source["webUrl"] = (
     { name: { owner, repo }, branch },
     path,
@@ -177,7 +188,8 @@ export class GitHubSource implements Source {
       return await this.host.compute.run(readTreeTask, input, {
         ...context,
         charge: (ms) => context.charge(ms),
-        linearIn: bytes.length,
+        // A tree takes less time for its bytes than other work.
+        linearIn: bytes.length / 8,
         isLong: bytes.length > LARGE_ANSWER_BYTES,
       });
     } catch (error) {

@@ -43,12 +43,13 @@ interface TreeAnswer {
  * truncated.
  */
 export const readTreeTask: Task<
-  { answer: Uint8Array; isRecursive: boolean },
+  { answer: Uint8Array<ArrayBuffer>; isRecursive: boolean },
   TreeAnswer | null
 > = {
   name: "read-tree",
   load: () =>
     Promise.resolve((input, pace) => pace.within(() => readTree(input))),
+  moveInput: ({ answer }) => [answer.buffer],
 };
 
 /**

@@ -97,6 +97,11 @@ export class LocalSource implements Source {
     };
   };
 
+  readonly at: Source["at"] = (snapshot, commit) => {
+    const found = { ...snapshot, commit };
+    return Promise.resolve(this.stateOf(found).state ? found : null);
+  };
+
   readonly tree: Source["tree"] = (...of) =>
     Promise.try(() => this.folderIn(...of).folder.tree);
 
@@ -131,7 +136,7 @@ export class LocalSource implements Source {
       if (bytes !== null) return bytes;
       if (isLfs) return itemNotFound(path, "missing object");
       folder.expire();
-      return sourceFailed(`Cannot read "${id}": it has changed`);
+      return sourceFailed(`Cannot read "${id}": it has changed`, LOCAL);
     };
     const results = await this.reads.map(files, async (file) => {
       signal?.throwIfAborted();
@@ -307,6 +312,8 @@ class WatchedFolder {
   }
 }
 
+const LOCAL = { source: "The local folder" };
+
 /** Nothing local is private, so the error names the folder. */
 const localFolderNotFound = (repo: string) =>
   new CollectionsError(
@@ -317,6 +324,7 @@ const localFolderNotFound = (repo: string) =>
 function objectMissing({ name }: Snapshot, id: string): CollectionsError {
   return sourceFailed(
     `Cannot read "${id}": it is not in "${name.owner}/${name.repo}" any more`,
+    LOCAL,
   );
 }
 
@@ -324,5 +332,6 @@ function objectMissing({ name }: Snapshot, id: string): CollectionsError {
 function unreadable(what: string, cause: unknown): CollectionsError {
   return sourceFailed(`Cannot read "${what}": ${describeError(cause).error}`, {
     cause,
+    ...LOCAL,
   });
 }

@@ -1,0 +1,91 @@
+// What changed in a collection between two commits. Both are listed. No file is
+// read.
+
+import { displayPath } from "../api/names.ts";
+import type { ChangesParameters } from "../api/parameters.ts";
+import { MAX_CHANGES } from "../content/changes.ts";
+import { compareListsTask } from "../content/tasks.ts";
+import { CollectionsError, problem } from "../errors.ts";
+import { listFiles } from "./list_files.ts";
+import { type ReadContext, runTask } from "./read_context.ts";
+import {
+  type CollectionFolder,
+  resolveCollection,
+} from "./resolve_collection.ts";
+
+/** Longer lists take longer to compare than the first try of a task may. */
+const LONG_BYTES = 8 << 20;
+
+/**
+ * Returns the JSON body. The collection may exist at one of the commits only.
+ * @throws {CollectionsError} since-unknown, collection-too-large, or what
+ * finding and listing the collection throw.
+ */
+export async function listChanges(
+  { collection, since }: ChangesParameters,
+  read: ReadContext,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { name, branch, commit } = read.snapshot;
+  const unknown = problem("since-unknown", { since });
+  const earlier = await read.source.at(read.snapshot, since, read.context);
+  if (earlier === null) throw unknown;
+  const earlierRead = { ...read, snapshot: earlier };
+  // The source may drop a commit that it had. The repository is still there.
+  const orUnknown = (error: unknown) => {
+    throw codeOf(error) === "repository-not-found" ? unknown : error;
+  };
+  const after = await findOrNull(collection, read);
+  const before = since === commit
+    ? after
+    : await findOrNull(collection, earlierRead).catch(orUnknown);
+  // Without both this throws the error.
+  const about = after ?? before ?? await resolveCollection(collection, read);
+
+  const isSame = before?.treeId === after?.treeId &&
+    before?.path === after?.path &&
+    JSON.stringify(before?.declared) === JSON.stringify(after?.declared);
+  const old = isSame
+    ? null
+    : await sideOf(before, earlierRead).catch(orUnknown);
+  const now = isSame ? null : await sideOf(after, read);
+  const bytes = (old?.files.length ?? 0) + (now?.files.length ?? 0);
+  await read.reserveBytes(MAX_CHANGES.bytes);
+  const changes = await runTask(read, compareListsTask, {
+    before: old,
+    after: now,
+  }, { linearIn: bytes, isLong: bytes > LONG_BYTES });
+  if (changes === null) {
+    const why =
+      `more than ${MAX_CHANGES.files} files or ${MAX_CHANGES.bytes} bytes of paths changed`;
+    throw problem("collection-too-large", {
+      collection: displayPath(about.path),
+      why,
+    });
+  }
+  const head = JSON.stringify({
+    repository: { ...name, branch, commit },
+    since,
+  });
+  return await new Blob([head.slice(0, -1), ",", changes.subarray(1)]).bytes();
+}
+
+/** Returns null if the collection does not exist at this commit. */
+async function findOrNull(collection: string, read: ReadContext) {
+  return await resolveCollection(collection, read).catch((error) => {
+    if (codeOf(error) === "collection-not-found") return null;
+    throw error;
+  });
+}
+
+const codeOf = (error: unknown) =>
+  error instanceof CollectionsError ? error.code : null;
+
+async function sideOf(found: CollectionFolder | null, read: ReadContext) {
+  if (found === null) return null;
+  const list = await listFiles(found, read);
+  return {
+    folder: found.path,
+    files: list.bytes,
+    rule: found.declared?.rule,
+  };
+}

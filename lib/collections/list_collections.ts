@@ -1,0 +1,84 @@
+// The collections of a repository and the folders of one of its folders, as the
+// API contract defines them, and their TypeScript declarations.
+
+import { displayPath } from "../api/names.ts";
+import { type CollectionsParameters, warningsOf } from "../api/parameters.ts";
+import type { CollectionsInput } from "../content/collections.ts";
+import { collectionsTask } from "../content/tasks.ts";
+import { collectionNotFound } from "../errors.ts";
+import { readDeclarations } from "./declarations.ts";
+import { runOverFrontMatter } from "./derive.ts";
+import { listFiles } from "./list_files.ts";
+import { omittedWarnings } from "./list_items.ts";
+import {
+  findEntry,
+  type ReadContext,
+  repositoryOf,
+  runJob,
+} from "./read_context.ts";
+
+const MAX_BYTES = 4 << 20;
+
+/**
+ * Returns the JSON body, or TypeScript with one interface a collection.
+ * @throws {CollectionsError} collection-not-found if `path` is not a folder.
+ * collection-too-large. Also what listing files throws.
+ * @throws what {@linkcode runJob} throws.
+ */
+export async function listCollections(
+  parameters: CollectionsParameters,
+  read: ReadContext,
+  as: "collections" | "types",
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { path = "", includeSchema = false } = parameters;
+  const { name, branch, commit } = read.snapshot;
+  const root = { path: "", treeId: commit, declared: null, warnings: [] };
+  const files = await listFiles(root, read);
+  const [start, end] = files.rangeOf(path);
+  const folder = start < end ? null : await findEntry(path, read);
+  if (folder !== null ? folder.kind !== "folder" : start === end) {
+    const file = folder?.kind === "file" ? path : null;
+    throw collectionNotFound(path, { file, suggestions: [], warnings: [] });
+  }
+  const { collections: declared, warnings } = await readDeclarations(read);
+  const format = as === "types" ? "types" : includeSchema ? "schema" : "plain";
+  const input: CollectionsInput = {
+    repository: repositoryOf(read),
+    files: files.bytes,
+    declared,
+    path,
+    format,
+    maxItemBytes: read.limits.maxItemBytes,
+    maxBytes: MAX_BYTES,
+  };
+  await read.reserveBytes(MAX_BYTES);
+  const described = await runJob(read, {
+    key: `collections ${JSON.stringify([commit, format, path])}`,
+    collection: displayPath(path),
+    work: (read) =>
+      runOverFrontMatter(read, collectionsTask, input, {
+        subject: "/",
+        fileAt: (index) => files.at(index),
+        onFailure: (_, error) => {
+          throw error;
+        },
+      }),
+  });
+  const { text } = described;
+  if (as === "types") {
+    const about =
+      `// Front matter of the collections of ${name.owner}/${name.repo}.\n\n`;
+    return await new Blob([about, text]).bytes();
+  }
+  const all = [
+    ...warningsOf(parameters),
+    ...warnings,
+    ...described.warnings,
+    ...omittedWarnings(files),
+  ];
+  const head = JSON.stringify({
+    repository: { ...name, branch, commit },
+    warnings: all.length === 0 ? undefined : all,
+  });
+  return await new Blob([head.slice(0, -1), ",", text.subarray(1)]).bytes();
+}

@@ -1,0 +1,107 @@
+// One page of the rows of a data file.
+
+import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
+import { isDataFile } from "../content/file_names.ts";
+import { parseFilters } from "../content/filter.ts";
+import type { RowsPage } from "../content/rows.ts";
+import { parseSort } from "../content/sort.ts";
+import { indexTableTask, rowsTask, tableTask } from "../content/tasks.ts";
+import { invalidParameters, problem, serviceBusy } from "../errors.ts";
+import type { FileRef } from "../source/source.ts";
+import {
+  findEntry,
+  type ReadContext,
+  repositoryOf,
+  runJob,
+  runTask,
+} from "./read_context.ts";
+import { contentRef, readContents } from "./read_contents.ts";
+
+const MAX_FILE_BYTES = 10 << 20;
+/** Another client's files may evict parsed rows before they are used. */
+const MAX_ROUNDS = 4;
+
+/** Returns the data file at a path, or null for anything else. */
+export async function findDataFile(
+  path: string,
+  read: ReadContext,
+): Promise<FileRef | null> {
+  const entry = isDataFile(path) ? await findEntry(path, read) : null;
+  return entry?.kind === "file"
+    ? { path, id: entry.id, size: entry.size }
+    : null;
+}
+
+/**
+ * Returns a page of the rows of a file.
+ * @throws {CollectionsError} invalid-parameters for parameters of folders,
+ * collection-not-found, collection-too-large, collection-not-ready,
+ * query-too-expensive or a source failure.
+ */
+export async function listRows(
+  file: FileRef,
+  parameters: ListParameters,
+  maxBytes: number,
+  read: ReadContext,
+): Promise<RowsPage> {
+  const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
+  const { sort, filter = [], facets = [], search, fields } = parameters;
+  requireRowParameters(sort, filter);
+  const { path, id } = file;
+  const repository = repositoryOf(read);
+  const name = { repository, path, id, infers: parameters.types === "infer" };
+  const start = (page - 1) * limit;
+  const query = { sort, filter, facets, search, fields, maxBytes };
+  const input = { ...name, ...query, start, end: start + limit };
+  const about = { subject: path };
+  await read.reserveBytes(maxBytes);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    read.context.recordMiss();
+    const output = await runTask(read, rowsTask, input, about);
+    if (!("lacks" in output)) return output;
+    const { lacks } = output;
+    const work = async (read: ReadContext) => {
+      if (lacks === "rows") {
+        const bytes = await readFile(file, read);
+        await runTask(read, tableTask, { ...name, bytes }, about);
+        return;
+      }
+      while (!await runTask(read, indexTableTask, name)) {
+        read.context.signal?.throwIfAborted();
+      }
+    };
+    const key = `${lacks} ${id} ${name.infers} ${path}`;
+    await runJob(read, { key, collection: path, work });
+  }
+  throw serviceBusy();
+}
+
+async function readFile(file: FileRef, read: ReadContext) {
+  const admit = ({ size }: FileRef) => {
+    const maxBytes = Math.min(MAX_FILE_BYTES, read.limits.maxItemBytes);
+    if (size <= maxBytes) return;
+    const why = `it has more than ${maxBytes} bytes`;
+    throw problem("collection-too-large", { collection: file.path, why });
+  };
+  admit(file);
+  const found = { ...file };
+  const contents = await readContents([found], admit, read);
+  const bytes = contents.get(contentRef(found).id)!;
+  if (bytes instanceof Error) throw bytes;
+  return bytes;
+}
+
+/** Rows have no name, path or size. */
+function requireRowParameters(
+  sort: string | undefined,
+  filter: NonNullable<ListParameters["filter"]>,
+): void {
+  const { by } = parseSort(sort ?? DEFAULTS.sort);
+  const bad = filter
+    .filter((one) => parseFilters([one]).byPath.length > 0)
+    .map(([name]) => name);
+  if (by === "name" || by === "size") bad.push("sort");
+  if (bad.length === 0) return;
+  const message = "must be by data.<key> because the collection is a data file";
+  throw invalidParameters(bad.map((parameter) => ({ parameter, message })));
+}

@@ -1,0 +1,146 @@
+// Writes feeds and sitemaps of a collection. Texts come from files, so a
+// character that XML cannot contain is replaced.
+
+import { Feed, type Item } from "feed";
+import type { ItemBody } from "../api/contract.ts";
+import type { FEED_TYPES } from "../api/feed_formats.ts";
+import { encodePath } from "../api/names.ts";
+import { problem } from "../errors.ts";
+import { FileList } from "../source/file_list.ts";
+import { slugOf } from "./file_names.ts";
+import { getOwn, type PlainObject } from "./plain_value.ts";
+import { parseIsoDate } from "./sort.ts";
+
+interface Target {
+  /** The name of the collection for errors. */
+  readonly collection: string;
+  /** An absolute URL with `{slug}`. */
+  readonly linkTemplate: string;
+  readonly maxBytes: number;
+}
+
+export interface FeedInput extends Target {
+  readonly format: Exclude<keyof typeof FEED_TYPES, "sitemap">;
+  /** The items as JSON with commas between them. */
+  readonly items: Uint8Array<ArrayBuffer>;
+  readonly title: string;
+  readonly author: string;
+  /** The URL of the feed. */
+  readonly self: string;
+  readonly id: string;
+  /** The ids of entries before their paths. */
+  readonly idStart: string;
+}
+
+export interface SitemapInput extends Target {
+  readonly files: Uint8Array;
+  readonly indices: Uint32Array;
+}
+
+/**
+ * Returns a feed in UTF-8. It depends on the input only, so its ETag lasts.
+ * @throws {CollectionsError} collection-too-large.
+ */
+export function writeFeed(input: FeedInput): Uint8Array<ArrayBuffer> {
+  const { format, linkTemplate, title, self, id, idStart } = input;
+  const isJson = format === "jsonfeed";
+  const items: Partial<ItemBody>[] = JSON.parse(
+    `[${new TextDecoder().decode(input.items)}]`,
+  );
+  // `feed` escapes text in elements but not in CDATA, which holds HTML.
+  const asHtml = (text: string) => isJson ? text : escapeXml(cleanForXml(text));
+  const entries = items.map((item): Item => {
+    const { path = "", slug = "", excerpt = "", html = "" } = item;
+    const data = (item.frontMatter ?? {}) as PlainObject;
+    const [date, pubDate, updated] = ["date", "pubDate", "updated"].map((key) =>
+      dateOf(getOwn(data, key))
+    );
+    const published = date ?? pubDate;
+    const modified = updated ?? published;
+    const description = getOwn(data, "description");
+    const own = getOwn(data, "title") ?? "";
+    const entry = {
+      title: asHtml(typeof own === "object" || own === "" ? slug : `${own}`),
+      id: idStart + encodePath(path),
+      link: linkOf(linkTemplate, slug),
+      description: asHtml(
+        typeof description === "string" ? description : excerpt,
+      ),
+      // `feed` splits only the first end of a CDATA section.
+      content: isJson ? html : cleanForXml(html).replaceAll("]]>", "]]&gt;"),
+      // Atom requires a date.
+      date: modified ?? (format === "atom" ? new Date(0) : undefined),
+      published,
+    };
+    return entry as Item;
+  });
+  const feed = new Feed({
+    // `feed` takes `&amp;` in text for an ampersand.
+    title: isJson ? title : cleanForXml(title).replaceAll("&", "&amp;"),
+    id,
+    link: new URL(".", linkTemplate.split("{slug}")[0]).href,
+    feedLinks: { [format === "jsonfeed" ? "json" : format]: self },
+    author: { name: input.author },
+    generator: false,
+    updated: new Date(
+      entries.reduce((last, { date }) => Math.max(last, Number(date ?? 0)), 0),
+    ),
+  });
+  entries.forEach((entry) => feed.addItem(entry));
+  const write = { atom: "atom1", rss: "rss2", jsonfeed: "json1" } as const;
+  return bytesOf(feed[write[format]](), input);
+}
+
+/**
+ * Returns a sitemap (sitemaps.org) in UTF-8.
+ * @throws {CollectionsError} collection-too-large.
+ */
+export function writeSitemap(input: SitemapInput): Uint8Array<ArrayBuffer> {
+  const files = new FileList(input.files);
+  const urls = Array.from(input.indices, (index) => {
+    const link = linkOf(input.linkTemplate, slugOf(files.pathAt(index)));
+    return `<url><loc>${escapeXml(link)}</loc></url>\n`;
+  });
+  const text = `<?xml version="1.0" encoding="utf-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${[...new Set(urls)].join("")}</urlset>
+`;
+  return bytesOf(text, input);
+}
+
+function bytesOf(
+  text: string,
+  { collection, maxBytes }: Target,
+): Uint8Array<ArrayBuffer> {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= maxBytes) return bytes;
+  const why = `the answer has more than ${maxBytes} bytes`;
+  throw problem("collection-too-large", { collection, why });
+}
+
+function linkOf(template: string, slug: string): string {
+  return new URL(template.replace("{slug}", () => encodePath(slug))).href;
+}
+
+const MAX_DATE_CHARS = 64;
+
+/** Reads ISO 8601 and other dates with a year. The default zone is UTC. */
+function dateOf(value: unknown): Date | undefined {
+  if (typeof value !== "string" || value.length > MAX_DATE_CHARS) return;
+  const ms = parseIsoDate(value) ??
+    (/\b\d{4}\b/.test(value) ? Date.parse(`${value} UTC`) : NaN);
+  return Number.isNaN(ms) ? undefined : new Date(ms);
+}
+
+/** Replaces what XML 1.0 cannot contain (2.2). */
+function cleanForXml(text: string): string {
+  return text.replace(
+    /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu,
+    "\ufffd",
+  );
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
+}

@@ -1,0 +1,259 @@
+// The rows of a data file as items: CSV, TSV, JSON, JSON Lines, YAML or TOML.
+// The content thread keeps the rows of the files that were used last.
+
+import { Buffer } from "node:buffer";
+import { CsvError, parse as parseCsv } from "csv-parse/sync";
+import { LRUCache } from "lru-cache";
+import type { FacetsBody } from "../api/contract.ts";
+import { problem } from "../errors.ts";
+import type { Pace } from "../thread/compute.ts";
+import { countFacets } from "./facets.ts";
+import { project } from "./fields.ts";
+import { textOf } from "./file_text.ts";
+import { parseFilters } from "./filter.ts";
+import { DataError, parseData, parseJson } from "./parse_data.ts";
+import {
+  isPlainObject,
+  type PlainObject,
+  type PlainValue,
+} from "./plain_value.ts";
+import {
+  addRows,
+  countRows,
+  findRows,
+  indexedText,
+  snippetsOf,
+  textIn,
+} from "./search.ts";
+import { parseSort, sortIndices } from "./sort.ts";
+
+const MAX_ROWS = 200_000;
+/** Parsed rows take many times the bytes of their file. */
+const MAX_KEPT_BYTES = 16 << 20;
+const LIMITS = { maxChars: 10 << 20, maxRepeatedChars: 1 << 20 };
+
+/** Names the rows of a file. */
+export interface RowsName {
+  readonly repository: string;
+  /** The path from the repository's root. */
+  readonly path: string;
+  readonly id: string;
+  /** Whether cells of CSV may be numbers, booleans or null. */
+  readonly infers: boolean;
+}
+
+export interface RowsInput extends RowsName {
+  readonly sort: string | undefined;
+  readonly filter: readonly (readonly [string, string])[];
+  readonly facets: readonly string[];
+  readonly search: string | undefined;
+  readonly fields: readonly string[] | undefined;
+  /** The positions of the page in the list. */
+  readonly start: number;
+  readonly end: number;
+  readonly maxBytes: number;
+}
+
+/** A page of rows. */
+export interface RowsPage {
+  /** The items with commas between them. Null if they are too large. */
+  readonly json: Uint8Array<ArrayBuffer> | null;
+  readonly total: number;
+  readonly facets: FacetsBody;
+}
+
+/** What the thread has to get before it can list rows. */
+export type RowsLack = { readonly lacks: "rows" | "index" };
+
+interface Row {
+  readonly index: number;
+  readonly key?: string;
+  readonly data: PlainValue;
+}
+
+const tables = new LRUCache<string, { rows: readonly Row[]; size: number }>({
+  maxSize: MAX_KEPT_BYTES,
+  sizeCalculation: ({ size }) => size + 1,
+});
+const keyOf = ({ repository, path, id, infers }: RowsName) =>
+  `${repository}\n${id} ${infers} ${path}`;
+const indexOf = (name: RowsName) => ({
+  repository: name.repository,
+  index: keyOf(name),
+  folder: name.path,
+});
+
+/**
+ * Parses the rows of a file and keeps them.
+ * @throws {CollectionsError} collection-too-large, or collection-not-found if
+ * the file has no list.
+ */
+export function parseTable(
+  input: RowsName & { readonly bytes: Uint8Array },
+): void {
+  const { path, bytes, infers } = input;
+  try {
+    const text = textOf(bytes);
+    if (text === null) throw new DataError("It is not UTF-8 text", 1);
+    const rows = rowsOf(text.replace(/^\ufeff/, ""), path, infers);
+    if (rows.length > MAX_ROWS) {
+      const why = `it has more than ${MAX_ROWS} rows`;
+      throw problem("collection-too-large", { collection: path, why });
+    }
+    tables.set(keyOf(input), { rows, size: bytes.length });
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    const { message, line } = error;
+    const at = line > 1 ? ` (line ${line})` : "";
+    const state = `"${path}" is no list of rows: ${message}${at}.`;
+    throw problem("collection-not-found", { state });
+  }
+}
+
+/**
+ * Adds rows to the search index while the turn lasts. Returns whether nothing
+ * remains to be added.
+ */
+export function indexTable(name: RowsName, pace: Pace): boolean {
+  const added: string[][] = [];
+  const { rows = [] } = tables.get(keyOf(name)) ?? {};
+  for (let at = countRows(indexOf(name)); at < rows.length; at++) {
+    added.push(["", "", "", indexedText(textIn(rows[at]!.data))]);
+    if (pace.isOver()) break;
+  }
+  addRows(indexOf(name), added);
+  return countRows(indexOf(name)) >= rows.length;
+}
+
+/** Selects, sorts and writes rows. The order is by score, else by index. */
+export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
+  const { search = "", sort, fields, start, end } = input;
+  const table = tables.get(keyOf(input));
+  if (table === undefined) return { lacks: "rows" };
+  const { rows } = table;
+  const searched = { ...indexOf(input), search };
+  const isSearch = input.search !== undefined;
+  if (isSearch && countRows(searched) < rows.length) return { lacks: "index" };
+  const scores = isSearch ? findRows(searched, pace) : null;
+  const order = parseSort(sort ?? "path");
+  const { byFrontMatter: tests } = parseFilters(input.filter);
+  const { indices, facets } = pace.within(() => {
+    const passing = [...rows.keys()].filter((index) =>
+      scores?.has(index + 1) !== false &&
+      tests.every((passes) => passes(itemAt(index)))
+    );
+    const facets = countFacets(input.facets, passing.map(itemAt));
+    if (scores !== null && sort === undefined) {
+      passing.sort((a, b) => scores.get(b + 1)! - scores.get(a + 1)!);
+      return { indices: passing, facets };
+    }
+    const keys = { name: () => "", size: () => 0, item: itemAt };
+    return { indices: [...sortIndices(passing, order, keys)], facets };
+  });
+  function itemAt(index: number): PlainObject {
+    return { data: rows[index]!.data };
+  }
+
+  const page = indices.slice(start, end);
+  const shown = page.map((index) => index + 1);
+  const snippets = scores && snippetsOf({ ...searched, shown }, pace);
+  const items: string[] = [];
+  let bytesLeft = input.maxBytes;
+  for (const [at, index] of page.entries()) {
+    const match = scores && {
+      score: scores.get(index + 1)!,
+      snippet: snippets![at]!,
+    };
+    const item = { ...rows[index]!, ...match && { match } };
+    const json = JSON.stringify(fields ? project(item, fields) : item);
+    bytesLeft -= Buffer.byteLength(json) + 1;
+    if (bytesLeft < 0) return { json: null, total: indices.length, facets };
+    items.push(json);
+  }
+  const json = new TextEncoder().encode(items.join());
+  return { json, total: indices.length, facets };
+}
+
+/** @throws {DataError} if the text has no list. */
+function rowsOf(text: string, path: string, infers: boolean): Row[] {
+  const format = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  if (format === "csv" || format === "tsv") {
+    return csvRows(text, format === "csv" ? "," : "\t", infers);
+  }
+  if (/^(jsonl|ndjson)$/.test(format)) {
+    return text.split("\n")
+      .map((data, at) => [data.trim(), at + 1] as const)
+      .filter(([data]) => data !== "")
+      .map(([data, line], index) => ({ index, data: parseJson(data, line) }));
+  }
+  const value = format === "json" ? parseJson(text) : parseData(text, {
+    format: format === "toml" ? format : "yaml",
+    ...LIMITS,
+  });
+  if (Array.isArray(value)) {
+    return value.map((data, index) => ({ index, data }));
+  }
+  if (!isPlainObject(value)) throw new DataError("It has no list", 1);
+  const entries = Object.entries(value);
+  const [[, only] = []] = entries;
+  // TOML has no list at the top.
+  if (entries.length === 1 && Array.isArray(only)) {
+    return only.map((data, index) => ({ index, data }));
+  }
+  return entries.map(([key, data], index) => ({ index, key, data }));
+}
+
+/**
+ * Parses RFC 4180 with a header. A cell without a name of its own is named by
+ * its column. Missing cells are absent.
+ */
+function csvRows(text: string, delimiter: string, infers: boolean): Row[] {
+  const rows: Row[] = [];
+  const names: string[] = [];
+  const taken = new Set<string>();
+  const nameAt = (column: number, header = "") => {
+    const wanted = header.trim() || `column${column + 1}`;
+    let name = wanted;
+    for (let n = 2; taken.has(name); n++) name = `${wanted}_${n}`;
+    taken.add(name);
+    return names[column] = name;
+  };
+  const onRecord = (cells: string[]) => {
+    if (taken.size === 0) {
+      cells.forEach((cell, column) => nameAt(column, cell));
+      return null;
+    }
+    const data = Object.fromEntries(
+      cells.map((cell, column) => [
+        names[column] ?? nameAt(column),
+        infers ? inferred(cell) : cell,
+      ]),
+    );
+    rows.push({ index: rows.length, data });
+    return null;
+  };
+  try {
+    parseCsv(text, {
+      delimiter,
+      record_delimiter: ["\r\n", "\n", "\r"],
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+      on_record: onRecord,
+    });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new DataError(error.message, Number(error.lines ?? 1));
+  }
+  return rows;
+}
+
+function inferred(cell: string): PlainValue {
+  if (cell === "") return null;
+  if (cell === "true" || cell === "false") return cell === "true";
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(cell)) return cell;
+  const value = Number(cell);
+  const isExact = Number.isFinite(value) &&
+    (Number.isSafeInteger(value) || !Number.isInteger(value));
+  return isExact ? value : cell;
+}

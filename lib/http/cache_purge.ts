@@ -1,0 +1,173 @@
+// Purges caches in front of the service by tag. Each cache has a queue of its
+// own: one request a second at most, with as many tags as it takes. A failed
+// request is repeated with back-off. Every process purges what it finds itself.
+// Several may therefore purge one tag, which does no harm.
+
+import { createHmac } from "node:crypto";
+import type { Log } from "../log.ts";
+import type { Clock } from "../work/clock.ts";
+import { RetryTable } from "../work/retry.ts";
+import { ALL_TAG } from "./cache_tags.ts";
+
+/** Cloudflare takes at most 30 tags in one request on each of its plans. */
+const MAX_TAGS = 30;
+/** Beyond this everything is purged by one tag. */
+const MAX_PENDING = 1_000;
+const EVERY_MS = 1_000;
+/**
+ * An older answer that was under way during a purge is stored after it. A
+ * second purge removes that.
+ */
+const AGAIN_AFTER_MS = 5_000;
+const TIMEOUT_MS = 10_000;
+const RETRY_MS = { firstMs: 1_000, maxMs: 30_000 };
+
+interface Cache {
+  /** Names the cache in the log without its address. */
+  readonly name: string;
+  readonly request: (tags: readonly string[]) => Request;
+  readonly pending: Set<string>;
+  /** Whether a request is under way or was sent within the last second. */
+  isWaiting: boolean;
+  cancelWait: () => void;
+}
+
+/** Sends purges. No method throws. */
+export class CachePurge {
+  private readonly caches: readonly Cache[];
+  private readonly retries: RetryTable<string>;
+  /** Tags that are purged a second time, with what cancels that. */
+  private readonly again = new Map<string, () => void>();
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly options: {
+      /** CACHE_PURGE. */
+      readonly caches: readonly string[];
+      /** CACHE_PURGE_TOKEN: one for each cache but Varnish. */
+      readonly tokens: readonly string[];
+      readonly clock: Clock;
+      readonly log: Log;
+      readonly send?: (
+        request: Request,
+        options: { readonly signal: AbortSignal },
+      ) => Promise<Response>;
+    },
+  ) {
+    const tokens = options.tokens.values();
+    this.retries = new RetryTable(options.clock, RETRY_MS);
+    this.caches = options.caches.map((cache, index) => {
+      const kind = cache.slice(0, cache.indexOf(":"));
+      const target = cache.slice(kind.length + 1);
+      const token = kind === "varnish" ? "" : tokens.next().value ?? "";
+      return {
+        name: `${kind} ${index + 1}`,
+        request: (tags) => purgeRequest(kind, target, token, tags),
+        pending: new Set(),
+        isWaiting: false,
+        cancelWait() {},
+      };
+    });
+  }
+
+  /** Purges a tag from every cache at once, and again 5 s later. */
+  purge(tag: string): void {
+    const { clock } = this.options;
+    const due = this.again.size < MAX_PENDING ? tag : ALL_TAG;
+    this.add(due);
+    this.again.get(due)?.();
+    const cancel = clock.setTimer(AGAIN_AFTER_MS, () => {
+      this.again.delete(due);
+      this.add(due);
+    });
+    this.again.set(due, cancel);
+  }
+
+  /** Drops what is not sent yet. The next start purges everything. */
+  close(): void {
+    this.closing.abort();
+    for (const cancel of this.again.values()) cancel();
+    for (const { cancelWait } of this.caches) cancelWait();
+  }
+
+  private add(tag: string): void {
+    for (const cache of this.caches) {
+      cache.pending.add(tag);
+      if (cache.pending.size > MAX_PENDING) {
+        cache.pending.clear();
+        cache.pending.add(ALL_TAG);
+      }
+      if (!cache.isWaiting) void this.send(cache);
+    }
+  }
+
+  private async send(cache: Cache): Promise<void> {
+    const { clock, log, send = fetch } = this.options;
+    const { name, pending } = cache;
+    const tags = [...pending].slice(0, MAX_TAGS);
+    for (const tag of tags) pending.delete(tag);
+    cache.isWaiting = true;
+    const late = new AbortController();
+    const cancelTimer = clock.setTimer(TIMEOUT_MS, () => late.abort());
+    const signal = AbortSignal.any([late.signal, this.closing.signal]);
+    let waitMs = EVERY_MS;
+    let failure: string | null = "network";
+    try {
+      const response = await send(cache.request(tags), { signal });
+      await response.body?.cancel();
+      failure = response.ok ? null : `status ${response.status}`;
+    } catch {
+      // The request is repeated.
+    } finally {
+      cancelTimer();
+    }
+    if (this.closing.signal.aborted) return;
+    if (failure === null) this.retries.succeeded(name);
+    else {
+      for (const tag of tags) pending.add(tag);
+      this.retries.failed(name, failure);
+      waitMs = this.retries.waitMs(name);
+      const seconds = Math.ceil(waitMs / 1000);
+      log.warn("cache not purged", { cache: name, reason: failure, seconds });
+    }
+    cache.cancelWait = clock.setTimer(waitMs, () => {
+      cache.isWaiting = false;
+      if (pending.size > 0) void this.send(cache);
+    });
+  }
+}
+
+/**
+ * Returns the request that purges tags from one cache:
+ * - Varnish with the VCL in `deploy/`;
+ * - www.fastly.com/documentation/reference/api/purging;
+ * - developers.cloudflare.com/api, "Purge cached content";
+ * - any other one as JSON, signed as GitHub signs deliveries.
+ */
+function purgeRequest(
+  kind: string,
+  target: string,
+  token: string,
+  tags: readonly string[],
+): Request {
+  // A redirect must not carry a token away.
+  const redirect = "error";
+  if (kind === "varnish") {
+    const headers = { "xkey-purge": tags.join(" ") };
+    return new Request(target, { method: "PURGE", headers, redirect });
+  }
+  const isFastly = kind === "fastly";
+  const body = JSON.stringify(isFastly ? { surrogate_keys: tags } : { tags });
+  const hmac = () => createHmac("sha256", token).update(body).digest("hex");
+  const [url, name, value] = isFastly
+    ? [`https://api.fastly.com/service/${target}/purge`, "fastly-key", token]
+    : kind === "cloudflare"
+    ? [
+      `https://api.cloudflare.com/client/v4/zones/${target}/purge_cache`,
+      "authorization",
+      `Bearer ${token}`,
+    ]
+    : [target, "x-purge-signature-256", `sha256=${hmac()}`];
+  const headers = { "content-type": "application/json", [name]: value };
+  return new Request(url, { method: "POST", headers, body, redirect });
+}

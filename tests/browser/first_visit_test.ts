@@ -1,0 +1,102 @@
+// What those see who come for the first time: on small screens, at a deployment of chosen repositories, at 400 % zoom, on paper.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  assertAccessible,
+  browserTest,
+  saveScreenshot,
+  waitForItems,
+} from "./browser.ts";
+
+const PHONE = { viewport: { width: 390, height: 844 } };
+const POSTS = "?owner=local&repo=blog&collection=posts";
+
+browserTest(
+  "a phone shows the name of the product and what it does",
+  async (open) => {
+    const page = await open("", PHONE);
+    await page.locator(".list tbody").first().waitFor();
+    const text = await page.locator("body").innerText();
+    assertMatch(text, /Repo Collections gives a folder of a repository/);
+    await assertAccessible(page, "phone");
+    await saveScreenshot(page, "first-phone");
+  },
+);
+
+browserTest(
+  "a deployment of chosen repositories lists them",
+  async (open) => {
+    const page = await open("");
+    await page.getByRole("link", { name: "octo/site" }).waitFor();
+    const text = await page.locator(".welcome").innerText();
+    assert(!/Type owner\/repo/.test(text), text);
+    assertMatch(text, /chosen repositories only, and those of acme\./);
+    await assertAccessible(page, "chosen");
+    await saveScreenshot(page, "first-chosen");
+    await page.getByRole("link", { name: "octo/site" }).click();
+    await waitForItems(page, "items");
+  },
+  { env: { LOCAL_REPOS_DIR: "none", ALLOWED_REPOS: "octo/site,acme/*" } },
+);
+
+browserTest("at 400 % zoom the whole page scrolls", async (open) => {
+  const viewport = { width: 320, height: 256 };
+  const page = await open(POSTS, { viewport, items: "12 items" });
+  const [list, whole] = await page.evaluate<number[]>(
+    "[document.querySelector('.list .body').clientHeight, document.documentElement.scrollHeight]",
+  );
+  assert(list! > 500 && whole! > list!, `${list} of ${whole}`);
+  await assertAccessible(page, "zoom");
+  await saveScreenshot(page, "first-zoom");
+});
+
+browserTest("all of a list is printed", async (open) => {
+  const page = await open(POSTS, { items: "12 items" });
+  await page.emulateMedia({ media: "print" });
+  const cut = await page.evaluate(
+    `[...document.querySelectorAll("body, #app, .panes, .pane.list, .list .body")]
+      .filter((part) => part.scrollHeight > part.clientHeight + 2).map((part) => part.className)`,
+  );
+  assertEquals(cut, []);
+});
+
+browserTest(
+  "the first Tab leads to a link that skips the bar",
+  async (open) => {
+    const page = await open(POSTS, { items: "12 items" });
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate("document.activeElement.textContent");
+    assertEquals(focused, "Skip to the content");
+    await page.keyboard.press("Enter");
+    assertEquals(await page.evaluate("document.activeElement.id"), "main");
+    const stops = await page.locator("button.hidden:not([tabindex='-1'])")
+      .count();
+    assertEquals(stops, 0);
+  },
+);
+
+browserTest(
+  "the header of a problem page fits into 320 pixels",
+  async (open) => {
+    const viewport = { width: 320, height: 568 };
+    const page = await open("problems/item-not-found", { viewport });
+    const [brand, links] = await page.evaluate<
+      { right: number; bottom: number; left: number; top: number }[]
+    >(
+      "['.brand', '.pages'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON())",
+    );
+    assert(brand!.right <= links!.left || brand!.bottom <= links!.top);
+    await saveScreenshot(page, "first-problem");
+  },
+);
+
+browserTest(
+  "the reference says which examples cannot be tried here",
+  async (open) => {
+    const page = await open("reference");
+    const note = page.getByText("local/blog is not served here");
+    await note.first().waitFor();
+    assertEquals(await page.getByRole("link", { name: "Try it" }).count(), 0);
+  },
+  { env: { LOCAL_REPOS_DIR: "none" } },
+);

@@ -1,0 +1,113 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  type CollectionsInput,
+  describeCollections,
+} from "../../lib/content/collections.ts";
+import type { Declared } from "../../lib/content/declared.ts";
+import { keepDerived } from "../../lib/content/derived.ts";
+import { inferSchema } from "../../lib/content/schema.ts";
+import { CollectionsError } from "../../lib/errors.ts";
+import { FileListBuilder } from "../../lib/source/file_list.ts";
+
+const REPOSITORY = "octo/collections";
+
+/** Describes files that all have the same front matter. */
+function describe(
+  paths: readonly string[],
+  options: Partial<CollectionsInput> = {},
+) {
+  const id = "a".repeat(40);
+  const data = { frontMatter: { title: "A" } };
+  keepDerived(REPOSITORY, id, JSON.stringify(data));
+  const builder = new FileListBuilder();
+  for (const path of paths) builder.add({ path, id, size: 100 });
+  const described = describeCollections({
+    repository: REPOSITORY,
+    files: builder.build().bytes,
+    declared: [],
+    path: "",
+    format: "schema",
+    maxItemBytes: 1 << 20,
+    maxBytes: 4 << 20,
+    ...options,
+  });
+  if ("missing" in described) throw new Error("front matter is missing");
+  const { collections } = JSON.parse(new TextDecoder().decode(described.text));
+  return { collections, warnings: described.warnings };
+}
+
+Deno.test("describeCollections() leaves out a schema that reads too much, and no other", () => {
+  const big = Array.from({ length: 20_001 }, (_, n) => `content/a/${n}.md`);
+  const { collections, warnings } = describe([
+    ...big,
+    "content/b/1.md",
+    "content/b/1.png",
+  ]);
+  const shown = collections.map((one: Record<string, unknown>) => [
+    one["name"],
+    one["items"],
+    "schema" in one,
+  ]);
+  assertEquals(shown, [["content/a", 20_001, false], ["content/b", 2, true]]);
+  assertEquals(warnings, [
+    'Left out the schema of "content/a": it would take too much front matter',
+  ]);
+});
+
+Deno.test("describeCollections() bounds its text", () => {
+  const declared: Declared[] = [{
+    name: "posts",
+    folder: "b",
+    source: "_config.yml",
+    rule: {},
+    label: "x".repeat(1000),
+  }];
+  const options = { declared, format: "plain" } as const;
+  assertEquals(describe(["b/a.md"], options).collections[0].items, 1);
+  const error = assertThrows(
+    () => describe(["b/a.md"], { ...options, maxBytes: 1000 }),
+    CollectionsError,
+  );
+  assertEquals(error.code, "collection-too-large");
+});
+
+Deno.test("inferSchema() describes as many keys as there is room for", () => {
+  const items = [{ a: 1, b: { c: 1 }, d: 1 }, { [`${"x".repeat(257)}`]: 1 }];
+  const room = { keys: 3 };
+  assertEquals(JSON.parse(JSON.stringify(inferSchema(items, room))), {
+    type: "object",
+    properties: {
+      a: { type: "integer" },
+      b: {
+        type: "object",
+        properties: { c: { type: "integer" } },
+        required: ["c"],
+      },
+    },
+    required: [],
+  });
+  assertEquals(room.keys, 0);
+});
+
+Deno.test("inferSchema() has formats for dates that exist, and choices of few texts", () => {
+  const schemaOf = (...values: string[]) => {
+    const items = values.map((a) => ({ a }));
+    const { type, format, enum: choice } = inferSchema(items, { keys: 9 })
+      .properties!["a"]!;
+    assertEquals(type, "string");
+    return format ?? choice ?? null;
+  };
+  const many = (count: number, uses: number) =>
+    Array.from({ length: count * uses }, (_, n) => `x${n % count}`);
+  assertEquals(schemaOf("2024-02-29"), "date");
+  assertEquals(schemaOf("2023-02-29"), null);
+  assertEquals(schemaOf("2024-02-29", "soon"), null);
+  assertEquals(schemaOf("2024-02-29", "2024-02-29T10:00:00Z"), null);
+  assertEquals(schemaOf("2024-02-29T10:00:00Z"), "date-time");
+  assertEquals(schemaOf("2024-02-29T10:00:00"), null);
+  assertEquals(schemaOf("2024-02-29 10:00:00 +0100"), null);
+  assertEquals(schemaOf(...many(20, 3)), many(20, 1));
+  assertEquals(schemaOf(...many(21, 3)), null);
+  assertEquals(schemaOf(...many(20, 2)), null);
+  assertEquals(schemaOf(...many(2, 3), "y".repeat(65)), null);
+});

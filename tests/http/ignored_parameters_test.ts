@@ -1,0 +1,56 @@
+// Unknown parameters are named in `warnings`, and in the cache as far as they are shown.
+
+import { assertEquals } from "@std/assert";
+import { itemPath, listPath } from "../service.ts";
+import { startSite } from "../site.ts";
+
+const files = { "posts/a.md": "# A\n" };
+const ITEM = itemPath({ path: "posts/a.md" });
+const named = (...names: string[]) => [
+  `Ignored unknown parameters: ${
+    names.map((name) => JSON.stringify(name)).join(", ")
+  }`,
+];
+
+Deno.test("lists and items name unknown parameters", async () => {
+  await using site = await startSite(files);
+  const many = Array.from({ length: 20 }, (_, n) => `p${10 + n}`);
+  const long = "x".repeat(65);
+  const rows: [added: string, warnings: string[] | undefined][] = [
+    ["", undefined],
+    ["&=1&&%=1", undefined],
+    ["&includeHTML=true&b", named("b", "includeHTML")],
+    ["&b&includeHTML=2&b=3", named("b", "includeHTML")],
+    ["&constructor=1&__proto__=2", named("__proto__", "constructor")],
+    ["&%22%0a%3cb%3e=1", named('"\n<b>')],
+    [many.map((name) => `&${name}=1`).join(""), named(...many.slice(0, 10))],
+    [`&${long}=1`, named(long.slice(1))],
+  ];
+  for (const path of [listPath(), ITEM]) {
+    for (const [added, warnings] of rows) {
+      const body = await (await site.service.get(path + added)).json();
+      assertEquals([added, body.warnings], [added, warnings]);
+      assertEquals(JSON.stringify(body.links ?? {}).includes("HTML"), false);
+    }
+  }
+});
+
+Deno.test("what is not shown makes no response of its own", async () => {
+  await using site = await startSite(files);
+  const { service } = site;
+  const rows: [first: string, second: string][] = [
+    [`${listPath()}&a=1&b=2`, `${listPath()}&b=3&a=4&a=5`],
+    [`${listPath()}&${"x".repeat(64)}`, `${listPath()}&${"x".repeat(80)}`],
+    [`${ITEM}&a=1`, `${ITEM}&a=2`],
+    [`${ITEM}&format=raw`, `${ITEM}&format=raw&a=1`],
+  ];
+  for (const [first, second] of rows) {
+    await (await service.get(first)).body?.cancel();
+    const response = await service.get(second);
+    await response.body?.cancel();
+    const status = response.headers.get("cache-status");
+    assertEquals([second, status], [second, "collections; hit; ttl=60"]);
+  }
+  const plain = await service.list();
+  assertEquals(plain.warnings, undefined);
+});

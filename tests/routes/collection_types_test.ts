@@ -1,0 +1,413 @@
+// Schemas and types of front matter as real sites write it: every item fits the schema by Ajv, and the type by TypeScript.
+
+import { assert, assertEquals } from "@std/assert";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { transformSync } from "amaro";
+import type { Collection } from "../../packages/client/client.ts";
+import type { GitFiles } from "../github/git_repository.ts";
+import { type TestService, typesPath } from "../service.ts";
+import { startSite } from "../site.ts";
+import { root } from "../source_files.ts";
+import { run } from "../static/run_command.ts";
+
+const yaml = (text: string) => `---\n${text}\n---\nText\n`;
+const toml = (text: string) => `+++\n${text}\n+++\nText\n`;
+
+/** Front matter of real generators, by the shape's name. */
+const SHAPES: Readonly<Record<string, readonly string[]>> = {
+  jekyll: [
+    yaml(
+      "layout: post\ntitle: 'A'\ndate: 2024-01-02 10:00:00 +0100\ncategories: a b",
+    ),
+    yaml(
+      "layout: post\ntitle: B\ndate: 2024-01-03\ncategories: [a, b]\npublished: false",
+    ),
+    yaml("layout: post\ntitle: 3"),
+  ],
+  hugoToml: [
+    toml('title = "A"\ndate = 2024-01-02T10:00:00Z\ndraft = true\nweight = 1'),
+    toml(
+      'title = "B"\ndate = 2024-01-02T10:00:00+02:00\nweight = 1.5\n[params]\nx = 1',
+    ),
+  ],
+  hugoYaml: [
+    yaml("title: A\ncascade:\n  - _target: {path: /a/**}\n    x: 1"),
+    yaml("title: B\nmenu: main\naliases: [/a]\nresources: []"),
+    yaml("title: C\nmenu:\n  main: {weight: 10}"),
+  ],
+  astroBlog: [
+    yaml("title: A\npubDate: 2024-01-02\nheroImage: ../a.png\ntags: [x]"),
+    yaml("title: B\npubDate: Jul 08 2022\nupdatedDate: 2024-01-02"),
+  ],
+  starlight: [
+    yaml(
+      "title: A\nhero:\n  actions: [{text: Go, link: /a, variant: primary}]\n  image: {file: a.png}",
+    ),
+    yaml("title: B\nsidebar: {order: 1, badge: {text: New}}"),
+    yaml("title: C\nsidebar: {order: 2, badge: New}\ntableOfContents: false"),
+  ],
+  docusaurus: [
+    yaml("id: a\nsidebar_position: 1\ntags: [a, {label: B, permalink: /b}]"),
+    yaml("id: b\nauthors: [ann]\nhide_title: true"),
+    yaml("id: c\nauthors: {name: Bob, url: 'https://a.test'}"),
+  ],
+  eleventy: [
+    yaml("layout: a.njk\npermalink: false\npagination: {data: x, size: 1}"),
+    yaml("layout: a.njk\npermalink: /a/\neleventyExcludeFromCollections: true"),
+  ],
+  vitepress: [
+    yaml(
+      "layout: home\nfeatures:\n  - {icon: a, title: b}\n  - {icon: {src: a}, title: b, link: /}",
+    ),
+    yaml("layout: doc\nhead: [[meta, {name: a, content: b}], [link, {}]]"),
+  ],
+  ghost: [
+    yaml("title: A\nfeature_image: null\nfeatured: 0"),
+    yaml("title: B\nfeature_image: a.png\nfeatured: 1"),
+  ],
+  changesets: [yaml("'@scope/a': minor\n'b': patch"), yaml("'b': major")],
+  recipes: [
+    yaml("servings: 4\nsteps:\n  - [a, 1]\n  - [b, 2.5]"),
+    yaml("servings: 2-3\nsteps: []"),
+  ],
+  events: [
+    yaml("start: 2024-01-02T10:00:00Z\nend: 2024-01-02T12:00:00.5+02:00"),
+    yaml("start: 2024-01-03T10:00:00Z\nend:"),
+  ],
+  people: Array.from(
+    { length: 9 },
+    (_, n) =>
+      yaml(
+        `name: Person ${n}\nrole: ${
+          ["chair", "member", "guest"][n % 3]
+        }\nborn: 19${50 + n}-02-0${n + 1}`,
+      ),
+  ),
+  translations: [
+    yaml("title: {en: A, de: B}"),
+    yaml("title: {en: A, fr: C}"),
+    yaml("title: A"),
+  ],
+  empty: [yaml(""), "no front matter\n", yaml("- a list")],
+  broken: [yaml("a: [1"), yaml("a: 1"), yaml("a: {b: 1}")],
+  numbers: [
+    yaml("a: 1\nb: 1e400\nc: 0x1F"),
+    yaml("a: 1.5\nb: .nan\nc: 12345678901234567890"),
+  ],
+  hostileKeys: [
+    yaml(
+      `__proto__: {a: 1}\nconstructor: a\ntoString: 1\n"a\\u2028b": 1\n"*/ }": 1\n"": 1\n"\\\\": 2`,
+    ),
+    yaml(
+      `constructor: b\n'"; evil(); "': "\${x}"\n"\\uD800": 1\n'</script>': 1`,
+    ),
+  ],
+  hostileValues: Array.from(
+    { length: 9 },
+    (_, n) =>
+      yaml(
+        `a: ${
+          [
+            '"\\"; }\\u2028 export const x = 1; //"',
+            "'*/ `${a}`'",
+            '"\\\\"',
+          ][n % 3]
+        }`,
+      ),
+  ),
+  nested: [
+    yaml(`a: ${"{a: ".repeat(40)}1${"}".repeat(40)}`),
+    yaml(`a: ${"[".repeat(40)}1${"]".repeat(40)}`),
+  ],
+};
+
+const FILES: GitFiles = Object.fromEntries(
+  Object.entries(SHAPES).flatMap(([name, texts]) =>
+    texts.map((text, n) => [`content/${name}/${n}.md`, text] as const)
+  ),
+);
+
+/** Checks the files of a program as `tsc --strict` does. */
+async function compile(
+  files: Readonly<Record<string, string>>,
+  mayFail = false,
+) {
+  const cwd = await Deno.makeTempDir();
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(`${cwd}/${name}`, text);
+  }
+  const names = Object.keys(files);
+  const result = await run(
+    Deno.execPath(),
+    ["check", "--no-config", "--quiet", ...names],
+    { cwd, mayFail },
+  );
+  await Deno.remove(cwd, { recursive: true });
+  return result;
+}
+
+/** The types, which have to be declarations alone. */
+async function typesOf(service: TestService): Promise<string> {
+  const response = await service.get(typesPath());
+  const code = await response.text();
+  assertEquals(response.status, 200, code);
+  const { code: left } = transformSync(code, { mode: "strip-only" });
+  assertEquals(left.replace(/^\/\/.*\n/, "").replaceAll(";", "").trim(), "");
+  return code;
+}
+
+async function itemsOf(service: TestService, collection: string) {
+  const { items } = await service.list({
+    collection,
+    includeFrontMatter: true,
+    limit: 1000,
+  });
+  return items.map(({ frontMatter }) => frontMatter).filter((data) =>
+    data !== undefined
+  );
+}
+
+function validatorOf({ schema }: Collection) {
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    ownProperties: true,
+  });
+  (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+  return ajv.compile(schema!);
+}
+
+/** Leaves out keys that no schema describes. */
+const describable = (key: string, value: unknown) =>
+  key.isWellFormed() ? value : undefined;
+
+Deno.test("20 shapes of front matter fit their schemas and types", async () => {
+  await using site = await startSite(FILES, { env: { LOG_LEVEL: "error" } });
+  const { service } = site;
+  const { collections } = await service.collections({ includeSchema: true });
+  assertEquals(
+    collections.map(({ name }) => name),
+    Object.keys(SHAPES).map((name) => `content/${name}`).sort(),
+  );
+  const lines = ['import type { Collections } from "./types.ts";'];
+  for (const collection of collections) {
+    const validate = validatorOf(collection);
+    for (const item of await itemsOf(service, collection.name)) {
+      assert(
+        validate(item),
+        `${collection.name}: ${JSON.stringify(validate.errors)}`,
+      );
+      lines.push(
+        `export const _${lines.length}: Collections[${
+          JSON.stringify(collection.name)
+        }] = ${JSON.stringify(item, describable)};`,
+      );
+    }
+  }
+  assertEquals(lines.length, 1 + Object.values(SHAPES).flat().length - 3);
+  await compile({
+    "types.ts": await typesOf(service),
+    "items.ts": lines.join("\n"),
+  });
+});
+
+Deno.test("an inferred schema tells types, required keys, formats and choices", async () => {
+  await using site = await startSite(FILES);
+  const { collections } = await site.service.collections({
+    includeSchema: true,
+  });
+  const schemas = Object.fromEntries(
+    collections.map(({ path, schema }) => [path.slice(8), schema!]),
+  );
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  const string = { type: "string" };
+  const rows: [name: string, schema: unknown][] = [
+    ["people", {
+      type: "object",
+      properties: {
+        name: string,
+        role: { ...string, enum: ["chair", "member", "guest"] },
+        born: { ...string, format: "date" },
+      },
+      required: ["name", "role", "born"],
+    }],
+    ["events", {
+      type: "object",
+      properties: {
+        start: { ...string, format: "date-time" },
+        end: { type: ["string", "null"], format: "date-time" },
+      },
+      required: ["start", "end"],
+    }],
+    ["recipes", {
+      type: "object",
+      properties: {
+        servings: { type: ["integer", "string"] },
+        steps: {
+          type: "array",
+          items: { type: "array", items: { type: ["string", "number"] } },
+        },
+      },
+      required: ["servings", "steps"],
+    }],
+    ["translations", {
+      type: "object",
+      properties: {
+        title: {
+          type: ["object", "string"],
+          properties: { en: string, de: string, fr: string },
+          required: ["en"],
+        },
+      },
+      required: ["title"],
+    }],
+    ["empty", { type: "object" }],
+  ];
+  for (const [name, schema] of rows) {
+    const title = `content/${name}`;
+    const { people: _, ...others } = schemas;
+    assertEquals(
+      JSON.parse(JSON.stringify(sorted(schemas[name] ?? others))),
+      JSON.parse(
+        JSON.stringify(sorted({ $schema, title, ...schema as object })),
+      ),
+    );
+  }
+});
+
+/** The same value with the types of unions in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(sorted).sort((a, b) => String(a) < String(b) ? -1 : 1);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, sorted(one)]),
+  );
+}
+
+Deno.test("a declared schema is that of the fields, and what a CMS writes fits", async () => {
+  const fields = `
+      - { name: title, widget: string }
+      - { name: level, widget: select, options: [low, high, 3], required: false }
+      - { name: date, widget: datetime, required: false }
+      - { name: draft, widget: boolean, required: false }
+      - { name: rating, widget: number }
+      - { name: tags, widget: list, required: false }
+      - { name: pictures, widget: image, multiple: true }
+      - { name: seo, widget: object, required: false, fields: [{ name: text, widget: text }] }
+      - { name: steps, widget: list, fields: [{ name: n, widget: number, required: false }] }
+      - { name: extra, widget: mine }
+      - { name: body, widget: markdown }`;
+  await using site = await startSite({
+    "admin/config.yml":
+      `collections:\n  - name: posts\n    folder: content/posts\n    fields:${fields}\n`,
+    "content/posts/a.md": yaml(
+      "title: A\nlevel: high\ndate: 2024-01-02\ndraft: true\nrating: 5\ntags: [a]\npictures: [a.png]\nseo: {text: a}\nsteps: [{n: 1}, {}]\nextra: [1]",
+    ),
+    "content/posts/b.md": yaml(
+      "title: B\nlevel: ''\ndate:\nrating: 0.5\ntags:\npictures: []\nsteps: []\nextra: a",
+    ),
+  });
+  const { service } = site;
+  const [posts] = (await service.collections({ includeSchema: true }))
+    .collections;
+  const validate = validatorOf(posts!);
+  const items = await itemsOf(service, "posts");
+  assertEquals(items.map((item) => validate(item)), [true, true]);
+  const wrong = [
+    { title: undefined },
+    { level: "middle" },
+    { rating: "5" },
+    { tags: "a" },
+    { steps: [{ n: "1" }] },
+    { seo: {} },
+  ];
+  const broken = wrong.map((part) => ({ ...items[0], ...part }));
+  assertEquals(
+    broken.map((item) => validate(JSON.parse(JSON.stringify(item)))),
+    wrong.map(() => false),
+  );
+  const line = (name: string, value: unknown) =>
+    `export const ${name}: Collections["posts"] = ${JSON.stringify(value)};\n`;
+  const types = await typesOf(service);
+  const head = 'import type { Collections } from "./types.ts";\n';
+  const good = head + items.map((item, n) => line(`x${n}`, item)).join("");
+  await compile({ "types.ts": types, "good.ts": good });
+  const bad = head + broken.map((item, n) => line(`x${n}`, item)).join("");
+  const { success, all } = await compile(
+    { "types.ts": types, "bad.ts": bad },
+    true,
+  );
+  assertEquals([success, all.includes(`Found ${wrong.length} errors`)], [
+    false,
+    true,
+  ], all);
+});
+
+Deno.test("hostile names stay inside of the types, and the client takes the map", async () => {
+  const names = [
+    '"; export const x = 1; {',
+    "*/ evil(); /*",
+    "${evil}`",
+    "__proto__",
+    "constructor",
+    "Collections",
+    "collections",
+    "日本語",
+    "日本",
+    "2024 posts",
+    "string",
+    "a\u2028b",
+    "größe & co",
+    "\\",
+  ];
+  const declared = names.map((name, n) => ({ name, folder: `content/f${n}` }));
+  const key = '"}; export const y = 1; interface Z { "a';
+  await using site = await startSite({
+    "admin/config.yml": JSON.stringify({ collections: declared }),
+    ...Object.fromEntries(
+      names.map((_, n) => [
+        `content/f${n}/a.md`,
+        yaml(JSON.stringify({ title: "A", [key]: n })),
+      ]),
+    ),
+  });
+  const types = await typesOf(site.service);
+  const found = [...types.matchAll(/^export interface (\S+)/gm)]
+    .map(([, name]) => name);
+  assertEquals(found, [
+    "ExportConstX1",
+    "Evil",
+    "Evil2",
+    "Proto",
+    "Constructor",
+    "Collections2",
+    "Collections3",
+    "Collection",
+    "Collection2",
+    "Collection2024Posts",
+    "String",
+    "AB",
+    "GroECo",
+    "Collection3",
+    "Collections",
+  ]);
+  const client = await Deno.readTextFile(`${root}/packages/client/client.ts`);
+  const main = `import { CollectionsClient } from "./client.ts";
+import type { Collections } from "./types.ts";
+const client = new CollectionsClient<Collections>("http://localhost:8000");
+const repository = { owner: "a", repo: "b" };
+for await (const { frontMatter } of client.collection("日本語", repository).items()) {
+  const title: string | undefined = frontMatter?.title;
+  // @ts-expect-error: another type.
+  const number: number | undefined = frontMatter?.title;
+  console.log(title, number);
+}
+// @ts-expect-error: no such collection.
+client.collection("nope", repository);
+new CollectionsClient("http://localhost:8000/").collection("any", repository);
+`;
+  await compile({ "types.ts": types, "client.ts": client, "main.ts": main });
+});

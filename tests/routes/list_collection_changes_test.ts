@@ -1,0 +1,326 @@
+// Changes between two commits, against git and at the edges.
+
+import { assert, assertEquals } from "@std/assert";
+import type { ChangedFileBody } from "../../lib/api/contract.ts";
+import type { CollectionChanges } from "../../packages/client/client.ts";
+import type { GitFiles } from "../github/git_repository.ts";
+import { changesPath, listPath, startService } from "../service.ts";
+import { startSite } from "../site.ts";
+
+const UNKNOWN = "0".repeat(40);
+
+/** The changes as lines of `git diff --name-status`, in its letters. */
+function linesOf(changes: CollectionChanges): string[] {
+  const line = (letter: string) => ({ path }: ChangedFileBody) =>
+    `${letter}\t${path}`;
+  return [
+    ...changes.added.map(line("A")),
+    ...changes.changed.map(line("M")),
+    ...changes.removed.map(line("D")),
+    ...changes.renamed.map(({ from, path }) => `R100\t${from}\t${path}`),
+  ].sort();
+}
+
+/** Numbers from 0 to 1 that are the same in each run. */
+function randomNumbers(seed: number): () => number {
+  return () => {
+    seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return seed / 2 ** 32;
+  };
+}
+
+Deno.test("changes of random pairs of commits are those of git diff", async () => {
+  const random = randomNumbers(7);
+  const pick = <T>(values: readonly T[]) =>
+    values[Math.floor(random() * values.length)]!;
+  const names = ["a.md", "b.md", "ä.md", "z", "a-b.md", "😀.md", "\uffff.md"];
+  const folders = ["", "x/", "x/y/", "x-y/", "é/"];
+  await using site = await startSite({ "posts/a.md": "0", "other.md": "0" });
+  const { repository, service } = site;
+  const commits = [await repository.head()];
+  const present = new Map<string, string>([["posts/a.md", "0"]]);
+  for (let n = 0; n < 30; n++) {
+    const changes: Record<string, string | null> = {};
+    for (let step = 0; step < 6; step++) {
+      const path = `posts/${pick(folders)}${pick(names)}`;
+      const content = present.get(path);
+      if (content !== undefined && random() < 0.5) {
+        changes[path] = null;
+        present.delete(path);
+        if (random() < 0.2) continue;
+        const to = `posts/${pick(folders)}${pick(names)}`;
+        changes[to] = content;
+        present.set(to, content);
+      } else {
+        const text = pick(["", "1", "2", "3", "4"]);
+        changes[path] = text;
+        present.set(path, text);
+      }
+    }
+    changes["posts/a.md"] ??= `${n}`;
+    present.set("posts/a.md", changes["posts/a.md"]!);
+    commits.push(await repository.commit(changes));
+  }
+  let renames = 0;
+  for (let n = 0; n < 50; n++) {
+    const [since, commit] = [pick(commits), pick(commits)];
+    const found = await service.changes({ since, branch: commit });
+    assertEquals(found.repository.commit, commit);
+    const expected = await repository.git(
+      ...["-c", "core.quotePath=false", "diff", "--name-status", "-M100%"],
+      ...["-l0", since, commit, "--", "posts"],
+    );
+    assertEquals(
+      linesOf(found),
+      expected.split("\n").filter((line) => line !== "").sort(),
+      `${since} ${commit}`,
+    );
+    renames += found.renamed.length;
+  }
+  assert(renames > 50);
+});
+
+Deno.test("changes name files from the root, with id and size", async () => {
+  await using site = await startSite({ "posts/a.md": "a", "posts/b.md": "b" });
+  const { repository, service } = site;
+  const since = await repository.head();
+  await repository.commit({
+    "posts/a.md": null,
+    "posts/new/c.md": "a",
+    "posts/.hidden": "",
+    "posts/link": { symlink: "b.md" },
+    "posts/d.md": "dd",
+  });
+  service.clock.advance(60_000);
+  const { added, changed, removed, renamed, repository: { commit } } =
+    await service.changes({ since });
+  const of = (revision: string) => repository.find(revision)!.oid;
+  assertEquals(commit, await repository.head());
+  assertEquals(added, [
+    { path: "posts/d.md", sha: of(`${commit}:posts/d.md`), size: 2 },
+  ]);
+  assertEquals([changed, removed], [[], []]);
+  assertEquals(renamed, [{
+    path: "posts/new/c.md",
+    sha: of(`${since}:posts/a.md`),
+    size: 1,
+    from: "posts/a.md",
+  }]);
+});
+
+const CMS = (folder: string) =>
+  `content:\n  - { name: news, type: collection, path: ${folder} }\n`;
+
+const EDGES: {
+  readonly name: string;
+  readonly collection?: string;
+  readonly before: GitFiles;
+  readonly after: GitFiles;
+  readonly lines: readonly string[];
+}[] = [{
+  name: "of a new folder are all added",
+  before: { "a.md": "" },
+  after: { "posts/a.md": "1", "posts/b.md": "2" },
+  lines: ["A\tposts/a.md", "A\tposts/b.md"],
+}, {
+  name: "of a removed folder are all removed",
+  before: { "posts/a.md": "1", "b.md": "" },
+  after: { "posts/a.md": null },
+  lines: ["D\tposts/a.md"],
+}, {
+  name: "of a folder that moved are renames",
+  before: { "content/posts/a.md": "1", "content/posts/b.md": "2" },
+  after: {
+    "content/posts/a.md": null,
+    "content/posts/b.md": null,
+    "src/content/posts/a.md": "1",
+    "src/content/posts/b.md": "3",
+  },
+  lines: [
+    "A\tsrc/content/posts/b.md",
+    "D\tcontent/posts/b.md",
+    "R100\tcontent/posts/a.md\tsrc/content/posts/a.md",
+  ],
+}, {
+  name: "of a declared collection follow its rule",
+  collection: "news",
+  before: { ".pages.yml": CMS("texts"), "texts/a.md": "1", "texts/a.png": "1" },
+  after: {
+    "texts/b.md": "2",
+    "texts/b.png": "2",
+    "texts/a.md": "3",
+    "texts/a.png": "3",
+  },
+  lines: ["A\ttexts/b.md", "M\ttexts/a.md"],
+}, {
+  name: "of a declaration that moved compare both folders",
+  collection: "news",
+  before: { ".pages.yml": CMS("x"), "x/a.md": "1", "y/b.md": "2" },
+  after: { ".pages.yml": CMS("y") },
+  lines: ["A\ty/b.md", "D\tx/a.md"],
+}, {
+  name: "with hostile names are files",
+  before: { "posts/a.md": "" },
+  after: { "posts/__proto__": "1", "posts/constructor": "2" },
+  lines: ["A\tposts/__proto__", "A\tposts/constructor"],
+}];
+
+for (const { name, collection = "posts", before, after, lines } of EDGES) {
+  Deno.test(`changes ${name}`, async () => {
+    await using site = await startSite(before);
+    const since = await site.repository.head();
+    await site.repository.commit(after);
+    const changes = await site.service.changes({ since, collection });
+    assertEquals(linesOf(changes), lines.toSorted());
+  });
+}
+
+Deno.test("changes read no file, and only lists that differ", async () => {
+  await using site = await startSite({ "posts/a.md": "1", "b.md": "1" });
+  const { gh, repository, service } = site;
+  const { repository: { commit: since } } = await service.list();
+  await repository.commit({ "b.md": "2" });
+  service.clock.advance(60_000);
+  const before = gh.requests.length;
+  assertEquals(linesOf(await service.changes({ since })), []);
+  const kinds = gh.requests.slice(before).map(({ kind }) => kind);
+  assertEquals(kinds, ["commit", "tree"]);
+});
+
+Deno.test("changes since an unknown commit are since-unknown", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const path = changesPath({ since: UNKNOWN });
+  const { status, code } = await site.service.problem(path);
+  assertEquals([status, code], [410, "since-unknown"]);
+});
+
+Deno.test("changes after a force push compare with the lost commit", async () => {
+  await using site = await startSite({ "posts/a.md": "1" });
+  const { repository, service } = site;
+  const first = await repository.head();
+  await repository.commit({ "posts/b.md": "2" });
+  const { repository: { commit: since } } = await service.list();
+  await repository.branch("main", first);
+  service.clock.advance(60_000);
+  assertEquals(linesOf(await service.changes({ since })), ["D\tposts/b.md"]);
+});
+
+Deno.test("changes since a commit that GitHub dropped are since-unknown", async () => {
+  await using site = await startSite({ "posts/a.md": "1", "b.md": "" });
+  const { gh, repository, service } = site;
+  const since = await repository.head();
+  gh.fault = ({ kind }) =>
+    kind.startsWith("tree") ? { kind: "status", status: 500 } : null;
+  await service.problem(listPath());
+  await repository.commit({ "posts/b.md": "2" });
+  service.clock.advance(60_000);
+  gh.fault = ({ path }) =>
+    path.includes(since) ? { kind: "status", status: 404 } : null;
+  const { status, code } = await service.problem(changesPath({ since }));
+  assertEquals([status, code], [410, "since-unknown"]);
+});
+
+Deno.test("changes of a deleted branch are branch-not-found", async () => {
+  await using site = await startSite({ "posts/a.md": "1" });
+  const { repository, service } = site;
+  await repository.branch("next");
+  const since = await repository.head();
+  await service.changes({ since, branch: "next" });
+  await repository.deleteBranch("next");
+  service.clock.advance(60_000);
+  const path = changesPath({ since, branch: "next" });
+  const { status, code } = await service.problem(path);
+  assertEquals([status, code], [404, "branch-not-found"]);
+});
+
+Deno.test("changes of no collection at both commits are an error", async () => {
+  await using site = await startSite({ "posts/a.md": "1" });
+  const since = await site.repository.head();
+  await site.repository.commit({ "posts/a.md": "2" });
+  const path = changesPath({ since, collection: "post" });
+  const { code, suggestions } = await site.service.problem(path);
+  assertEquals([code, suggestions], ["collection-not-found", ["posts"]]);
+});
+
+Deno.test("changes of over 10,000 files are collection-too-large", async () => {
+  const files = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, n) => [`posts/${n}.md`, `${n}`] as const,
+    );
+  await using site = await startSite({ "posts/a.md": "" });
+  const { repository, service } = site;
+  const since = await repository.head();
+  await repository.commit(files(10_000));
+  const most = await service.changes({ since });
+  assertEquals(most.added.length, 10_000);
+  await repository.commit({ "posts/one-more.md": "" });
+  service.clock.advance(60_000);
+  const { status, code, detail } = await service.problem(
+    changesPath({ since }),
+  );
+  assertEquals([status, code], [422, "collection-too-large"]);
+  assert(detail.includes("more than 10000 files"), detail);
+});
+
+Deno.test("changes of chosen repositories know the commits they saw", async () => {
+  await using site = await startSite({ "posts/a.md": "1" }, {
+    env: { ALLOWED_REPOS: "octo/site" },
+  });
+  const { repository, service } = site;
+  const unseen = await repository.head();
+  const since = await repository.commit({ "posts/a.md": "2" });
+  await service.list();
+  await repository.commit({ "posts/b.md": "3" });
+  service.clock.advance(60_000);
+  assertEquals(linesOf(await service.changes({ since })), ["A\tposts/b.md"]);
+  const { code } = await service.problem(changesPath({ since: unseen }));
+  assertEquals(code, "since-unknown");
+});
+
+Deno.test("changes of a local folder know its last two states", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    const write = (name: string, text: string) =>
+      Deno.writeTextFile(`${root}/site/posts/${name}`, text);
+    await Deno.mkdir(`${root}/site/posts`, { recursive: true });
+    await write("a.md", "1");
+    await using service = await startService({
+      env: { LOCAL_REPOS_DIR: root },
+    });
+    const local = { owner: "local" };
+    const { repository: { commit: first } } = await service.list(local);
+    await write("b.md", "2");
+    service.clock.advance(60_000);
+    const changes = await service.changes({ ...local, since: first });
+    assertEquals(linesOf(changes), ["A\tposts/b.md"]);
+    await write("c.md", "3");
+    service.clock.advance(60_000);
+    await service.list(local);
+    const path = changesPath({ ...local, since: first });
+    assertEquals((await service.problem(path)).code, "since-unknown");
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
+
+Deno.test("changes are cached and revalidated as lists are", async () => {
+  await using site = await startSite({ "posts/a.md": "1" });
+  const { gh, repository, service } = site;
+  const since = await repository.head();
+  const path = changesPath({ since });
+  const first = await service.get(path);
+  assertEquals(first.headers.get("cache-control"), "public, max-age=60");
+  const etag = first.headers.get("etag")!;
+  const headers = { "if-none-match": etag };
+  const before = gh.requests.length;
+  assertEquals((await service.get(path, { headers })).status, 304);
+  assertEquals(gh.requests.length, before);
+  const head = await service.get(path, { method: "HEAD" });
+  assertEquals([head.status, head.headers.get("etag")], [200, etag]);
+  const preflight = await service.get(path, { method: "OPTIONS" });
+  assertEquals(preflight.status, 204);
+  await repository.commit({ "posts/a.md": "2" });
+  service.clock.advance(60_000);
+  assertEquals((await service.get(path, { headers })).status, 200);
+});

@@ -1,0 +1,248 @@
+// What a repository has: declared collections, folders that hold content, and folders to browse.
+
+import { assert, assertEquals } from "@std/assert";
+import type { GitFiles } from "../github/git_repository.ts";
+import { DECAP_CMS, PAGES_CMS } from "../content/cms_configurations.ts";
+import {
+  collectionsPath,
+  startService,
+  type TestService,
+  typesPath,
+} from "../service.ts";
+import { startSite } from "../site.ts";
+import { root } from "../source_files.ts";
+
+const files = (paths: string): GitFiles =>
+  Object.fromEntries(paths.split(" ").map((path) => [path, path]));
+
+/** Each collection as `name path items`, with the kinds of those items. */
+async function look(service: TestService) {
+  const { collections } = await service.collections();
+  return collections.map(({ name, path, items, kinds }) => {
+    const counts = Object.entries(kinds).map(([kind, n]) => `${n} ${kind}`);
+    return [`${name} ${path} ${items}`, ...counts].join(" ");
+  });
+}
+
+Deno.test("list-collections has what each CMS declares, as its lists count it", async () => {
+  const rows: [path: string, text: string, files: string, found: string[]][] = [
+    [
+      ".pages.yml",
+      PAGES_CMS,
+      "src/posts/a.md src/posts/README.md src/posts/drafts/b.md content/flat/a.md content/flat/b/c.md " +
+      "authors/ann.json authors/x.md docs/a.mdx docs/b.md products/p.md src/_data/site.json",
+      [
+        "posts src/posts 1 1 markdown",
+        "flat content/flat 1 1 markdown",
+        // A folder of that name is listed whole.
+        "authors authors 2 1 data 1 markdown",
+        "everything  11 2 data 9 markdown",
+        "mdx docs 1 1 markdown",
+        "products products 1 1 markdown",
+      ],
+    ],
+    [
+      "admin/config.yml",
+      DECAP_CMS,
+      "_posts/blog/a.md _posts/blog/a.png content/pages/x/a.md data/x.yml data/y.json content/shared/s.json",
+      [
+        "blog _posts/blog 1 1 markdown",
+        "pages content/pages 1 1 markdown",
+        // The folder has the name of the collection.
+        "data data 2 2 data",
+        "merged content/shared 1 1 data",
+        "first content/shared 0",
+      ],
+    ],
+    [
+      "static/admin/config.yml",
+      "collections: [{ name: here, folder: b }, { name: gone, folder: gone }, { name: b2, folder: b, extension: txt }]",
+      "here/x.txt b/a.md b/b.md b/c.txt",
+      // The name of the first leads to another folder.
+      ["b2 b 1 1 text"],
+    ],
+    [
+      "_config.yml",
+      "collections_dir: my\ncollections: { books: { output: true }, gone: {} }\n",
+      "my/_books/a.md my/_books/b.html my/_posts/2024-01-01-a.md _drafts/x.md other/a.md",
+      [
+        "books my/_books 2 1 markdown 1 text",
+        "posts my/_posts 1 1 markdown",
+        "_drafts _drafts 1 1 markdown",
+      ],
+    ],
+  ];
+  for (const [path, text, paths, found] of rows) {
+    await using site = await startSite({ [path]: text, ...files(paths) });
+    assertEquals(await look(site.service), found);
+    for (
+      const row of await site.service.collections().then((b) => b.collections)
+    ) {
+      const list = await site.service.list({ collection: row.name, limit: 1 });
+      assertEquals([list.collection.path, list.pagination.totalItems], [
+        row.path,
+        row.items,
+      ]);
+    }
+  }
+});
+
+Deno.test("list-collections finds folders of content by place and by count", async () => {
+  const rows: [files: string, found: string[]][] = [
+    ["README.md LICENSE a.md src/main.ts", []],
+    ["posts/a.md posts/b.md", ["posts posts 2 2 markdown"]],
+    ["posts/a.md docs/b.md", []],
+    ["posts/2024/a.md posts/2025/b.md", ["posts posts 2 2 markdown"]],
+    ["guides/a/index.md guides/b/index.md guides/b/x.png", [
+      "guides guides 3 2 markdown 1 image",
+    ]],
+    ["src/content/docs/en/a.md src/content/docs/de/a.md", [
+      "src/content/docs src/content/docs 2 2 markdown",
+    ]],
+    ["content/a.md content/b.md content/blog/a.md content/x/a.png", [
+      "content/blog content/blog 1 1 markdown",
+    ]],
+    [
+      "site/docs/a.md site/docs/b/c.md site/docs/d.md site/blog/a.md site/blog/b.md",
+      [
+        "site/blog site/blog 2 2 markdown",
+        "site/docs site/docs 3 3 markdown",
+      ],
+    ],
+    ["packages/a/README.md packages/b/README.md packages/b/CHANGELOG.md", []],
+    ["data/people/a.json data/x.json _data/team/a.yml _layouts/a.html", [
+      "_data/team _data/team 1 1 data",
+      "data/people data/people 1 1 data",
+    ]],
+    [".github/a.md .github/b.md a/.b/c.md a/.b/d.md", []],
+    // `-` and `.` sort before the slash.
+    ["a-b/x.md a-b/y.md a.b/x.md a/x.md a/y.md", [
+      "a-b a-b 2 2 markdown",
+      "a a 2 2 markdown",
+    ]],
+  ];
+  for (const [paths, found] of rows) {
+    await using site = await startSite(files(`x.txt ${paths}`));
+    assertEquals([paths, await look(site.service)], [paths, found]);
+  }
+});
+
+Deno.test("list-collections has the folders of path with their files", async () => {
+  await using site = await startSite({
+    ...files("a.md p/a.md p/q/b.md p/q/r/c.md p/s/d.md p-q/e.md .x/y.md"),
+    ".pages.yml": "content: [1\n",
+    "e/.gitkeep": "",
+  });
+  const { service } = site;
+  const rows: [path: string, folders: string][] = [
+    ["/", "p-q 1, p 4"],
+    ["", "p-q 1, p 4"],
+    ["p", "p/q 2, p/s 1"],
+    ["/p/q/", "p/q/r 1"],
+    ["p/q/r", ""],
+    ["e", ""],
+  ];
+  for (const [path, expected] of rows) {
+    const { folders, warnings } = await service.collections({ path });
+    const shown = folders.map(({ path, files }) => `${path} ${files}`);
+    assertEquals([path, shown.join(", ")], [path, expected]);
+    assert(warnings?.[0]?.startsWith('Cannot read ".pages.yml"'));
+  }
+  const problems: [path: string, text: string][] = [
+    ["nope", 'No folder is named "nope"'],
+    ["p/nope", 'No folder is named "p/nope"'],
+    ["p/a.md", '"p/a.md" is a file'],
+  ];
+  for (const [path, text] of problems) {
+    const { code, detail } = await service.problem(collectionsPath({ path }));
+    assertEquals([code, detail.startsWith(text)], [
+      "collection-not-found",
+      true,
+    ]);
+  }
+  const bad = await service.problem(
+    collectionsPath({ path: "a/../b", includeSchema: "maybe" }),
+  );
+  assertEquals(bad.errors?.map(({ parameter }) => parameter), [
+    "path",
+    "includeSchema",
+  ]);
+});
+
+Deno.test("list-collections and types are cached, revalidated and fresh like lists", async () => {
+  for (const path of [collectionsPath({ includeSchema: true }), typesPath()]) {
+    await using site = await startSite({
+      "posts/a.md": "---\ntitle: A\n---\n",
+      "posts/b.md": "---\ntitle: B\n---\n",
+    });
+    const { service, gh, repository } = site;
+    const first = await service.get(path);
+    assertEquals(first.status, 200);
+    const requests = gh.counts();
+    const etag = first.headers.get("etag")!;
+    const again = await service.get(path, {
+      headers: { "if-none-match": etag },
+    });
+    assertEquals([again.status, gh.counts()], [304, requests]);
+    const head = await service.get(path, { method: "HEAD" });
+    assertEquals(head.headers.get("etag"), etag);
+    assertEquals((await service.get(path, { method: "OPTIONS" })).status, 204);
+    assertEquals((await service.get(path, { method: "POST" })).status, 405);
+
+    await repository.commit({ "posts/c.md": "---\nrating: 5\n---\n" });
+    service.clock.advance(59_000);
+    assertEquals((await service.get(path)).headers.get("etag"), etag);
+    service.clock.advance(1_000);
+    const text = await (await service.get(path)).text();
+    assert(text.includes('"rating"'), text);
+  }
+});
+
+Deno.test("list-collections is charged as a miss once a commit and client", async () => {
+  await using site = await startSite(files("posts/a.md posts/b.md x/y.md"), {
+    env: { MISSES_PER_MINUTE: "2" },
+  });
+  const { service } = site;
+  const status = async (path: string) => (await service.get(path)).status;
+  assertEquals(await status(collectionsPath()), 200);
+  assertEquals(await status(collectionsPath()), 200);
+  assertEquals(await status(collectionsPath({ path: "posts" })), 200);
+  assertEquals(await status(collectionsPath({ path: "x" })), 429);
+  assertEquals(await status(collectionsPath()), 200);
+});
+
+Deno.test("list-collections works for local folders", async () => {
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: `${root}/examples` },
+  });
+  const { collections, folders } = await service.collections({
+    owner: "local",
+    repo: "blog",
+  });
+  assertEquals(collections.map(({ name }) => name), ["docs", "posts"]);
+  assertEquals(folders.map(({ name }) => name), [
+    "data",
+    "docs",
+    "images",
+    "pages",
+    "posts",
+  ]);
+});
+
+Deno.test("list-collections bounds folders, found collections and its size", async () => {
+  const many = (count: number, path: (n: number) => string): GitFiles =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [path(n), ""]),
+    );
+  await using folders = await startSite(many(10_001, (n) => `${n}/a.txt`));
+  const { code, detail } = await folders.service.problem(collectionsPath());
+  assertEquals(code, "collection-too-large");
+  assert(detail.includes("more than 10000 folders"), detail);
+  assertEquals((await folders.service.collections({ path: "7" })).folders, []);
+
+  await using found = await startSite(many(201, (n) => `content/${n}x/a.md`));
+  const { collections, warnings } = await found.service.collections();
+  assertEquals([collections.length, warnings], [200, [
+    "Left out folders of content: there are over 200",
+  ]]);
+});

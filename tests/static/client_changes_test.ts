@@ -1,0 +1,287 @@
+// changes() and watch() of the client against a real server. Waiting advances the service's clock.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  CollectionsClient,
+  type CollectionUpdate,
+  ProblemError,
+} from "../../packages/client/client.ts";
+import { startSite } from "../site.ts";
+
+const POSTS = { owner: "octo", repo: "site", collection: "posts" };
+
+/** A client of a new site. `onWait` runs before each wait; what it and the server did is in `events`. */
+async function startClient(env: Record<string, string> = {}) {
+  const site = await startSite(
+    { "posts/a.md": "1", "posts/b.md": "2" },
+    { env },
+  );
+  const events: string[] = [];
+  const parts = {
+    site,
+    events,
+    onWait: (_waits: number): unknown => undefined,
+    client: new CollectionsClient(`http://127.0.0.1:${site.service.listen()}`, {
+      async fetch(input, init) {
+        const { pathname, searchParams } = new URL(String(input));
+        const response = await fetch(input, init).catch((error) => {
+          events.push("no answer");
+          throw error;
+        });
+        const since = searchParams.get("since")?.slice(0, 4);
+        const path = pathname.replace("/api/list-collection-", "");
+        events.push(`${path}${since ? ` ${since}` : ""} ${response.status}`);
+        return response;
+      },
+      async wait(ms, signal) {
+        events.push(`wait ${ms / 1000}`);
+        waits++;
+        await parts.onWait(waits);
+        signal?.throwIfAborted();
+        site.service.clock.advance(ms);
+      },
+    }),
+    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+  };
+  let waits = 0;
+  return parts;
+}
+
+const pathsOf = ({ added, changed, removed, renamed }: CollectionUpdate) => [
+  ...added.map(({ path }) => `+${path}`),
+  ...changed.map(({ path }) => `~${path}`),
+  ...removed.map(({ path }) => `-${path}`),
+  ...renamed.map(({ from, path }) => `${from}>${path}`),
+];
+
+/** The paths of the first updates; then it stops. */
+async function take(
+  updates: AsyncIterable<CollectionUpdate>,
+  count: number,
+): Promise<string[][]> {
+  const taken: string[][] = [];
+  for await (const update of updates) {
+    taken.push([...update.isWhole ? ["all"] : [], ...pathsOf(update)]);
+    if (taken.length === count) break;
+  }
+  return taken;
+}
+
+Deno.test("changes() yields all files, and then each change", async () => {
+  await using parts = await startClient();
+  const { client, site: { repository }, events } = parts;
+  parts.onWait = (waits) =>
+    waits === 2
+      ? repository.commit({
+        "posts/a.md": "3",
+        "posts/b.md": null,
+        "posts/c.md": "2",
+      })
+      : waits === 3 && repository.commit({ "posts/d.md": "", "x.md": "" });
+  assertEquals(await take(client.changes(POSTS), 3), [
+    ["all", "+posts/a.md", "+posts/b.md"],
+    ["~posts/a.md", "posts/b.md>posts/c.md"],
+    ["+posts/d.md"],
+  ]);
+  const ids = (await repository.git("log", "--format=%h", "--abbrev=4"))
+    .split("\n");
+  assertEquals(events, [
+    "items 200",
+    `changes ${ids[2]} 200`,
+    "wait 60",
+    `changes ${ids[2]} 304`,
+    "wait 60",
+    `changes ${ids[2]} 200`,
+    "wait 60",
+    `changes ${ids[1]} 200`,
+  ]);
+});
+
+Deno.test("changes() starts from a commit and skips other folders", async () => {
+  await using parts = await startClient();
+  const { client, site: { repository } } = parts;
+  const since = await repository.head();
+  await repository.commit({ "other/x.md": "" });
+  parts.onWait = () => repository.commit({ "posts/c.md": "" });
+  const updates = client.changes({ ...POSTS, since });
+  assertEquals(await take(updates, 1), [["+posts/c.md"]]);
+});
+
+Deno.test("changes() lists again where the commit is unknown", async () => {
+  await using parts = await startClient();
+  const { client, events } = parts;
+  const updates = client.changes({ ...POSTS, since: "0".repeat(40) });
+  const all = ["all", "+posts/a.md", "+posts/b.md"];
+  assertEquals(await take(updates, 1), [all]);
+  assertEquals(events, ["changes 0000 410", "wait 1", "items 200"]);
+});
+
+Deno.test("changes() lists again where too much has changed", async () => {
+  await using parts = await startClient();
+  const { client, site: { repository } } = parts;
+  const since = await repository.head();
+  const files = Array.from(
+    { length: 10_001 },
+    (_, n) => [`posts/${n}`, ""] as const,
+  );
+  await repository.commit(files);
+  const [all] = await take(client.changes({ ...POSTS, since }), 1);
+  assertEquals([all?.[0], all?.length], ["all", 10_004]);
+});
+
+Deno.test("changes() tries again, more slowly, while the service fails", async () => {
+  await using parts = await startClient();
+  const { client, site: { gh, repository, service }, events } = parts;
+  const since = await repository.head();
+  service.clock.advance(60_000);
+  gh.fault = { kind: "status", status: 500 };
+  parts.onWait = async (waits) => {
+    if (waits < 8) return;
+    gh.fault = null;
+    await repository.commit({ "posts/c.md": "" });
+  };
+  const updates = client.changes({ ...POSTS, since });
+  assertEquals(await take(updates, 1), [["+posts/c.md"]]);
+  const waits = events.filter((event) => event.startsWith("wait"));
+  assertEquals(
+    waits.slice(0, 8),
+    [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => `wait ${seconds}`),
+  );
+});
+
+Deno.test("changes() survives that nothing answers", async () => {
+  const sent: string[] = [];
+  const client = new CollectionsClient("http://127.0.0.1:1", {
+    wait: () => Promise.resolve(),
+    fetch: (input) => {
+      sent.push(String(input));
+      return sent.length < 4
+        ? Promise.reject(new TypeError("connection refused"))
+        : Promise.resolve(Response.json({ code: "x", detail: "" }, {
+          status: 404,
+        }));
+    },
+  });
+  const changes = client.changes({ ...POSTS, since: "0".repeat(40) });
+  await assertRejects(() => take(changes, 1), ProblemError);
+  assertEquals(sent.length, 4);
+});
+
+Deno.test("changes() throws where the branch is deleted", async () => {
+  await using parts = await startClient();
+  const { client, site: { repository } } = parts;
+  await repository.branch("next");
+  parts.onWait = () => repository.deleteBranch("next");
+  const updates = client.changes({ ...POSTS, branch: "next" });
+  const error = await assertRejects(() => take(updates, 2), ProblemError);
+  assertEquals(error.code, "branch-not-found");
+});
+
+Deno.test("changes() ends with the signal's reason", async () => {
+  await using parts = await startClient();
+  const stop = new AbortController();
+  parts.onWait = () => stop.abort(new Error("enough"));
+  const updates = parts.client.changes(POSTS, { signal: stop.signal });
+  await assertRejects(() => take(updates, 2), Error, "enough");
+});
+
+Deno.test("changes() follows a chosen repository", async () => {
+  await using parts = await startClient({ ALLOWED_REPOS: "octo/*" });
+  const { client, site: { repository } } = parts;
+  parts.onWait = () => repository.commit({ "posts/a.md": null });
+  const updates = await take(client.changes(POSTS), 2);
+  assertEquals(updates[1], ["-posts/a.md"]);
+});
+
+/** A page that is visible or not. */
+class Page extends EventTarget {
+  visibilityState = "visible";
+
+  show(state: "visible" | "hidden"): void {
+    this.visibilityState = state;
+    this.dispatchEvent(new Event("visibilitychange"));
+  }
+}
+
+Deno.test("watch() sends nothing while the page is hidden", async () => {
+  const page = new Page();
+  Object.defineProperty(globalThis, "document", {
+    value: page,
+    configurable: true,
+  });
+  try {
+    await using parts = await startClient();
+    const { client, site: { repository }, events } = parts;
+    const hidden = Promise.withResolvers<void>();
+    const shown = Promise.withResolvers<void>();
+    parts.onWait = async () => {
+      await repository.commit({ "posts/c.md": "" });
+      page.show("hidden");
+      setTimeout(hidden.resolve, 20);
+    };
+    const since = await repository.head();
+    const stop = client.watch({ ...POSTS, since }, (update) => {
+      events.push(...pathsOf(update));
+      shown.resolve();
+    });
+    await hidden.promise;
+    events.push("hidden");
+    parts.onWait = () => {};
+    page.show("visible");
+    await shown.promise;
+    stop();
+    const id = since.slice(0, 4);
+    assertEquals(events.slice(0, 5), [
+      `changes ${id} 200`,
+      "wait 60",
+      "hidden",
+      `changes ${id} 200`,
+      "+posts/c.md",
+    ]);
+  } finally {
+    Reflect.deleteProperty(globalThis, "document");
+  }
+});
+
+Deno.test("watch() stops when its function or its signal says so", async () => {
+  for (const how of ["function", "signal", "at once"]) {
+    await using parts = await startClient();
+    const { client, events } = parts;
+    const controller = new AbortController();
+    if (how === "at once") controller.abort();
+    const updates: CollectionUpdate[] = [];
+    const waiting = Promise.withResolvers<void>();
+    const stop = client.watch(POSTS, (update) => updates.push(update), {
+      signal: controller.signal,
+      onError: (error) => events.push(`error ${error}`),
+    });
+    parts.onWait = () => {
+      if (how === "function") stop();
+      else controller.abort();
+      setTimeout(waiting.resolve, 20);
+    };
+    if (how === "at once") setTimeout(waiting.resolve, 20);
+    await waiting.promise;
+    assertEquals(updates.length, how === "at once" ? 0 : 1);
+    assertEquals(
+      events.map((event) => event.split(" ")[0]),
+      how === "at once" ? [] : ["items", "changes", "wait"],
+    );
+  }
+});
+
+Deno.test("watch() gives onError what ends it", async () => {
+  await using parts = await startClient();
+  const { client } = parts;
+  const missing = Promise.withResolvers<unknown>();
+  client.watch({ ...POSTS, branch: "none" }, () => {}, {
+    onError: missing.resolve,
+  });
+  assert(await missing.promise instanceof ProblemError);
+  const thrown = Promise.withResolvers<unknown>();
+  const fault = new Error("a fault of the page");
+  client.watch(POSTS, () => {
+    throw fault;
+  }, { onError: thrown.resolve });
+  assertEquals(await thrown.promise, fault);
+});
