@@ -58,7 +58,7 @@ export async function runOverFrontMatter<Input, Output extends object>(
     const output = await runTask(read, task, input, options);
     if (!("missing" in output)) return output;
     const failures: [id: string, error: Error][] = [];
-    await workOn(output.missing.map(fileAt), read, {
+    await workOn(output.missing.values().map(fileAt), read, {
       blobs,
       work: (files, isLong) =>
         runTask(read, deriveTask, { repository, files }, { isLong }),
@@ -93,10 +93,10 @@ export async function runSearch(
     const subject = collection;
     const output = await runTask(read, searchTask, input, { subject });
     if (!("missing" in output)) return output;
-    const files = output.missing.map(fileAt);
+    const { missing } = output;
     const key = `index ${read.snapshot.commit} ${index}`;
     const work = (read: ReadContext) =>
-      workOn(files, read, {
+      workOn(missing.values().map(fileAt), read, {
         blobs: undefined,
         work: (files, isLong) =>
           runTask(read, indexTask, { ...indexed, files }, { isLong }),
@@ -144,7 +144,7 @@ export async function renderFiles(
 
 /** Works on files in batches. Reads the files that `blobs` lacks. */
 async function workOn<T>(
-  files: readonly FileRef[],
+  files: Iterable<FileRef>,
   read: ReadContext,
   { blobs: known, work, onResult }: {
     readonly blobs: Blobs | undefined;
@@ -163,16 +163,7 @@ async function workOn<T>(
   },
 ): Promise<void> {
   const { source, snapshot, context } = read;
-  const unique = [
-    ...new Map(files.map((file) => [derivedKey(file), file])).values(),
-  ];
-  for (let next = 0; next < unique.length;) {
-    const chunk = fitting(
-      unique.slice(next, next + CHUNK.maxFiles),
-      CHUNK.maxBytes,
-      "size",
-    );
-    next += chunk.length;
+  for (const chunk of chunksOf(files)) {
     context.signal?.throwIfAborted();
     const isKnown = known !== undefined &&
       chunk.every(({ id }) => known.has(id));
@@ -191,11 +182,7 @@ async function workOn<T>(
     let tries = 0;
     for (let at = 0; at < readable.length;) {
       context.signal?.throwIfAborted();
-      const batch = fitting(
-        readable.slice(at, at + size),
-        MAX_BATCH_BYTES,
-        "length",
-      );
+      const batch = batchOf(readable.slice(at, at + size));
       const { results, isSlow } = await work(batch, tries === 1).catch(
         (error) => {
           if (!(error instanceof TimeLimitError)) throw error;
@@ -215,17 +202,35 @@ async function workOn<T>(
   }
 }
 
-/** Returns as many files as fit into `maxBytes` but at least one. */
-function fitting<
-  Key extends string,
-  File extends Readonly<Record<Key, number>>,
->(
+/** Returns each file once. Takes the files of a chunk when it is needed. */
+function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
+  const keys = new Set<string>();
+  let chunk: FileRef[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const key = derivedKey(file);
+    if (keys.has(key)) continue;
+    keys.add(key);
+    bytes += file.size;
+    if (
+      chunk.length === CHUNK.maxFiles ||
+      chunk.length > 0 && bytes > CHUNK.maxBytes
+    ) {
+      yield chunk;
+      chunk = [];
+      bytes = file.size;
+    }
+    chunk.push(file);
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Returns the first files of up to 1 MiB together but at least one. */
+function batchOf<File extends { readonly length: number }>(
   files: readonly File[],
-  maxBytes: number,
-  key: Key,
 ): File[] {
   let bytes = 0;
-  return files.filter((file, index) =>
-    (bytes += file[key]) <= maxBytes || index === 0
+  return files.filter(({ length }, index) =>
+    (bytes += length) <= MAX_BATCH_BYTES || index === 0
   );
 }

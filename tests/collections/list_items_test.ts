@@ -442,3 +442,38 @@ Deno.test("itemBody() lists a collection for the links of Markdown, and not for 
   );
   assertEquals(source.counts.files, 1);
 });
+
+Deno.test("listItems() names the files to read a few at a time", async () => {
+  const source = new MemorySource(
+    Array.from({ length: 2_000 }, (_, n) => [`posts/${n}.md`, `${n}`] as const),
+  );
+  const { FileList } = await import("../../lib/source/file_list.ts");
+  const { at } = FileList.prototype;
+  let inARow = 0;
+  let most = 0;
+  let reads = 0;
+  FileList.prototype.at = function (index) {
+    most = Math.max(most, ++inARow);
+    return at.call(this, index);
+  };
+  const { blobs } = source;
+  source.blobs = (...args) => {
+    inARow = 0;
+    reads++;
+    return blobs.apply(source, args);
+  };
+  const { compute } = source;
+  source.compute = {
+    run(...args) {
+      // Tasks may name all files.
+      inARow = -Infinity;
+      return compute.run(...args).finally(() => inARow = 0);
+    },
+  };
+  try {
+    await list("sort=frontMatter.title", source.read());
+  } finally {
+    FileList.prototype.at = at;
+  }
+  assertEquals([reads, most], [5, 401]);
+});
