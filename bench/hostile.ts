@@ -59,7 +59,8 @@ await runBench(
       `yardstick: ${quiet} when quiet, ${busy} beside busy threads`,
     );
     const conditions = [
-      "Client, source and service on this machine, the client and the source at a lower priority; a thread of its own " +
+      "Client, source and service on this machine, the client and the source at a lower priority, but for the source " +
+      "of the client that does no harm; a thread of its own " +
       "polls `/api/health` every 5 ms on a kept connection",
       `Yardstick, the longest wait for health that nobody causes: ${quiet} when quiet, ${busy} while two ` +
       "threads of the client work without a pause",

@@ -18,6 +18,7 @@ import {
 import type { Commands } from "./attackers.ts";
 import { Attacker, newTally } from "./attacker.ts";
 import { HealthPoller } from "./health.ts";
+import { QuietSource } from "./quiet_source.ts";
 import { ORDINARY, siteOf } from "./row.ts";
 import { WEBHOOK_SECRET } from "./rows/connections.ts";
 import type { SourceAddresses, SourceConfig } from "./source.ts";
@@ -43,6 +44,7 @@ export interface AttackedService extends AsyncDisposable {
 export class Lab implements Disposable {
   readonly poller = new HealthPoller();
   private addresses: SourceAddresses = { apiUrl: "", gitUrl: "" };
+  private quietSource: QuietSource | null = null;
   private stores = 0;
 
   private constructor(private readonly attackersUrl: string) {}
@@ -79,6 +81,7 @@ export class Lab implements Disposable {
 
   [Symbol.dispose](): void {
     this.poller[Symbol.dispose]();
+    this.quietSource?.[Symbol.dispose]();
   }
 
   /** Sends a command to the attackers. @throws {Error} where it fails. */
@@ -97,9 +100,17 @@ export class Lab implements Disposable {
     return await response.json();
   }
 
-  /** Writes and serves the repositories of rows. */
-  async prepare(config: SourceConfig): Promise<void> {
+  /** Writes and serves the repositories of rows, and some of `bystanders` whom no row attacks. */
+  async prepare(
+    { bystanders, ...config }: SourceConfig & { readonly bystanders: number },
+  ): Promise<void> {
     this.addresses = await this.call("prepare", config);
+    this.quietSource?.[Symbol.dispose]();
+    this.quietSource = null;
+    if (bystanders === 0) return;
+    const { apiUrl, gitUrl } = this.addresses;
+    this.quietSource = await QuietSource.start({ bystanders, apiUrl });
+    this.addresses = { apiUrl: this.quietSource.apiUrl, gitUrl };
   }
 
   /** Starts a service in front of what was prepared, and lets it load whatever it loads late. */

@@ -9,14 +9,12 @@ import { GithubDouble } from "../../tests/github/github_double.ts";
 import type { LoggedRequest } from "../../tests/github/github_log.ts";
 import { rowsNamed } from "./corpus.ts";
 import { gitFiles, repositoryOf } from "./row.ts";
-import { BYSTANDER_POSTS, ordinaryFiles } from "./ordinary_repository.ts";
+import { ordinaryFiles } from "./ordinary_repository.ts";
 import { COLD_REPOSITORIES, OWNERS, TOKEN } from "./source_names.ts";
 
 /** What the thread serves. */
 export interface SourceConfig {
   readonly rows: readonly string[];
-  /** How many repositories there are for clients that do no harm, each with 1,000 posts. */
-  readonly bystanders: number;
 }
 
 /** Where it serves it. */
@@ -97,12 +95,6 @@ async function serve(
     const repository = row.repository ??
       (row.answer && (() => makeGitRepository({ "a.md": "a" })));
     if (repository !== undefined) add(row.name, await repository());
-  }
-  if (config.bystanders > 0) {
-    const git = await makeGitRepository(
-      gitFiles(ordinaryFiles(BYSTANDER_POSTS)),
-    );
-    for (let n = 0; n < config.bystanders; n++) gh.add(`quiet/site${n}`, git);
   }
   gh.addToken(TOKEN);
   for (const resource of ["core", "graphql"] as const) {

@@ -7,6 +7,7 @@ import { Attacker, newTally, type Tally } from "./attacker.ts";
 import { MOST_MS, type Polls } from "./health.ts";
 import type { AttackedService, Lab } from "./lab.ts";
 import { BYSTANDER_POSTS } from "./ordinary_repository.ts";
+import { QUIET_OWNER } from "./quiet_source.ts";
 import type { Row } from "./row.ts";
 import { endOf, shownAnswers } from "./rows_phase.ts";
 
@@ -104,7 +105,7 @@ async function requestQuietly(port: number, endMs: number) {
   const request = async (kind: KindOfList) => {
     const more = kind === "list" ? "" : "&sort=-frontMatter.date";
     const query =
-      `owner=quiet&repo=site${repository++}&collection=posts${more}`;
+      `owner=${QUIET_OWNER}&repo=site${repository++}&collection=posts${more}`;
     const signal = AbortSignal.timeout(GIVE_UP_MS);
     const client = new Attacker({
       port,
