@@ -1,8 +1,8 @@
 // Receives deliveries of GitHub's webhook. A delivery is parsed only after its
 // signature was verified. Only the names of the repository and the branch are
-// read from it. Each repository is reported at most once a second. Unsigned deliveries cost their
-// sender misses. Unsigned bodies over 64 KiB share a memory limit with signed
-// ones. One client gets at most half of that memory.
+// read from it. Each repository is reported at most once a second. Unsigned
+// deliveries cost their sender misses. Unsigned bodies over 64 KiB share a
+// memory limit with signed ones. One client gets at most half of that memory.
 
 import { LRUCache } from "lru-cache";
 import { z } from "zod";

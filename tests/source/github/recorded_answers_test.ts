@@ -157,6 +157,11 @@ const RECORDED: readonly Recorded[] = [
     LIFETIME(366),
   ),
   denied(
+    "an IP allow list",
+    "SalesforceFoundation/NPSP#7247",
+    "Although you appear to have the correct authorization credentials, the `octo` organization has an IP allow list enabled, and your IP address is not permitted to access this resource.",
+  ),
+  denied(
     "a missing permission",
     "github/docs, troubleshooting the REST API",
     "Resource not accessible by personal access token",
