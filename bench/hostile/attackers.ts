@@ -138,7 +138,7 @@ const commands: {
   async storm({ rows, port, clients, seconds, seed }, signal) {
     const random = randomNumbers(seed);
     const all = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
-    const tallies: Record<string, Tally> = {};
+    const tallies: Record<string, Tally> = Object.create(null);
     await Promise.all(Array.from({ length: clients }, async (_, client) => {
       while (!all.aborted) {
         const row = rowNamed(rows[Math.floor(random() * rows.length)]!);
