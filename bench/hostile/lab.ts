@@ -32,8 +32,8 @@ const NICE = "10";
 export interface AttackedService extends AsyncDisposable {
   readonly service: RunningService;
   readonly port: number;
-  /** Whether the process has ended by itself. */
-  readonly hasEnded: boolean;
+  /** How the process has ended by itself, or null. */
+  readonly end: string | null;
   /** The most resident memory so far, in MiB. */
   readonly peakMb: number;
   /** The key-value store on disk, in MiB. */
@@ -145,10 +145,13 @@ export class Lab implements Disposable {
     const service = stack.use(
       await startService({ env: Object.fromEntries(named), port, outputFile }),
     );
-    let [hasEnded, isDisposed, peakMb] = [false, false, 0];
-    service.status.then(() => hasEnded = !isDisposed);
+    let end: string | null = null;
+    let [isDisposed, peakMb] = [false, 0];
+    service.status.then(({ code, signal }) => {
+      if (!isDisposed) end = `the process ended: ${signal ?? `code ${code}`}`;
+    });
     const sampler = (async () => {
-      for (; !hasEnded && !isDisposed; await pause(MEMORY_EVERY_MS)) {
+      for (; end === null && !isDisposed; await pause(MEMORY_EVERY_MS)) {
         const memory = await memoryOf(service).catch(() => null);
         peakMb = Math.max(peakMb, memory?.peakMb ?? 0);
       }
@@ -158,8 +161,8 @@ export class Lab implements Disposable {
     return {
       service,
       port,
-      get hasEnded() {
-        return hasEnded;
+      get end() {
+        return end;
       },
       get peakMb() {
         return peakMb;

@@ -117,9 +117,9 @@ async function measureRow(
 
 /** What happened to a service, or null where it still answers. */
 export async function endOf(
-  { hasEnded, service }: AttackedService,
+  { end, service }: AttackedService,
 ): Promise<string | null> {
-  if (hasEnded) return "the process ended";
+  if (end !== null) return end;
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
   const response = await fetch(`${service.origin}/api/health`, { signal })
     .catch(() => null);

@@ -68,12 +68,11 @@ export async function storm(
     await pause(WATCH_EVERY_MS);
     peakMb = Math.max(peakMb, attacked?.peakMb ?? 0);
     const isStopped = await lab.poller.waitingMs() > STOPPED_AFTER_MS;
-    if (attacked !== null && !attacked.hasEnded && !isStopped) continue;
+    if (attacked !== null && attacked.end === null && !isStopped) continue;
     if (attacked !== null) {
       ends.push(
-        attacked.hasEnded
-          ? "the process ended"
-          : `the process stopped for over ${STOPPED_AFTER_MS / 1000} s`,
+        attacked.end ??
+          `the process stopped for over ${STOPPED_AFTER_MS / 1000} s`,
       );
     }
     await attacked?.[Symbol.asyncDispose]();
