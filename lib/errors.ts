@@ -319,7 +319,8 @@ export function problem<Code extends ProblemCode>(
   const texts = values as Record<string, unknown>;
   const detail = ERRORS[code].detail.replaceAll(
     /\{(\w+)\}/g,
-    (_, name) => String(texts[name]),
+    // Only the path of the root is empty.
+    (_, name) => String(texts[name]) || "/",
   );
   const given = FACTS.filter((name) => texts[name] !== undefined);
   const facts = Object.fromEntries(given.map((name) => [name, texts[name]]));
@@ -364,6 +365,13 @@ export function collectionNotFound(
     suggestions,
   });
 }
+
+/**
+ * Returns an error for a collection that cannot be listed whole. `why` is a
+ * clause.
+ */
+export const collectionTooLarge = (collection: string, why: string) =>
+  problem("collection-too-large", { collection, why });
 
 /**
  * Returns an error for a path that is not a file. `what` names what is there

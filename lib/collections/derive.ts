@@ -2,7 +2,6 @@
 // takes too long is tried again alone. If that fails too, the file has neither
 // for some minutes.
 
-import { displayPath } from "../api/names.ts";
 import type { Batch, FilesInput } from "../content/derive.ts";
 import type { Missing } from "../content/derived.ts";
 import { derivedKey } from "../content/file_names.ts";
@@ -13,13 +12,13 @@ import {
   renderTask,
   searchTask,
 } from "../content/tasks.ts";
-import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { type Task, TimeLimitError } from "../thread/compute.ts";
 import {
   type ReadContext,
   repositoryOf,
   runJob,
+  runSupplied,
   runTask,
 } from "./read_context.ts";
 
@@ -30,16 +29,13 @@ import {
 const CHUNK = { maxFiles: 400, maxBytes: 4 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
-/** Another client's files may evict derived data before it is used. */
-const MAX_ROUNDS = 3;
 
 /**
  * Returns the output of a task that needs front matter. Derives the front
  * matter that the thread does not have.
- * @throws {CollectionsError} service-busy if it is evicted again and again.
- * @throws what {@linkcode runTask} throws.
+ * @throws what {@linkcode runSupplied} throws.
  */
-export async function runOverFrontMatter<Input, Output extends object>(
+export function runOverFrontMatter<Input, Output extends object>(
   read: ReadContext,
   task: Task<Input, Output | Missing>,
   input: Input,
@@ -54,24 +50,15 @@ export async function runOverFrontMatter<Input, Output extends object>(
   },
 ): Promise<Output> {
   const repository = repositoryOf(read);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const output = await runTask(read, task, input, options);
-    if (!("missing" in output)) return output;
+  return runSupplied(read, task, input, options, async (missing) => {
     const failures: [id: string, error: Error][] = [];
-    await workOn(output.missing.values().map(fileAt), read, {
+    const files = missing.values().map(fileAt);
+    await deriveFrom(files, read, deriveTask, { repository }, {
       blobs,
-      work: (files, isLong) =>
-        runTask(read, deriveTask, { repository, files }, { isLong }),
-      async onResult(id, result) {
-        if (result instanceof Error) failures.push([id, result]);
-        if (result !== null) return;
-        const files = [{ id, bytes: new Uint8Array() }];
-        await runTask(read, deriveTask, { repository, files, areSlow: true });
-      },
+      onFailure: (...failure) => failures.push(failure),
     });
     for (const [id, error] of failures) onFailure(id, error);
-  }
-  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  });
 }
 
 /**
@@ -86,30 +73,46 @@ export async function runSearch(
   fileAt: (index: number) => FileRef,
 ): Promise<Hits> {
   const { repository, index, folder } = input;
-  const collection = displayPath(folder);
   const indexed = { repository, index, folder };
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    read.context.recordMiss();
-    const subject = collection;
-    const output = await runTask(read, searchTask, input, { subject });
-    if (!("missing" in output)) return output;
-    const { missing } = output;
-    const key = `index ${read.snapshot.commit} ${index}`;
+  const key = `index ${read.snapshot.commit} ${index}`;
+  const subject = folder;
+  read.context.recordMiss();
+  return await runSupplied(read, searchTask, input, { subject }, (missing) => {
     const work = (read: ReadContext) =>
-      workOn(missing.values().map(fileAt), read, {
-        blobs: undefined,
-        work: (files, isLong) =>
-          runTask(read, indexTask, { ...indexed, files }, { isLong }),
-        async onResult(id, result) {
-          if (result instanceof Error) throw result;
-          if (result !== null) return;
-          const files = [{ id, bytes: new Uint8Array() }];
-          await runTask(read, indexTask, { ...indexed, files, areSlow: true });
+      deriveFrom(missing.values().map(fileAt), read, indexTask, indexed, {
+        onFailure(_, error) {
+          throw error;
         },
       });
-    await runJob(read, { key, collection, work });
-  }
-  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    return runJob(read, { key, collection: folder, work });
+  });
+}
+
+/**
+ * Has the thread keep what it derives from files. `common` is the input besides
+ * the files.
+ */
+async function deriveFrom<Common extends Pick<FilesInput, "repository">>(
+  files: Iterable<FileRef>,
+  read: ReadContext,
+  task: Task<Common & FilesInput, Batch<void>>,
+  common: Common,
+  { blobs, onFailure }: {
+    readonly blobs?: Blobs | undefined;
+    readonly onFailure: (id: string, error: Error) => void;
+  },
+): Promise<void> {
+  await workOn(files, read, {
+    blobs,
+    work: (files, isLong) =>
+      runTask(read, task, { ...common, files }, { isLong }),
+    async onResult(id, result) {
+      if (result instanceof Error) onFailure(id, result);
+      if (result !== null) return;
+      const files = [{ id, bytes: new Uint8Array() }];
+      await runTask(read, task, { ...common, files, areSlow: true });
+    },
+  });
 }
 
 /**

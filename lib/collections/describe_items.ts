@@ -4,7 +4,6 @@
 // key-value store. Its URLs are resolved for each response.
 
 import { itemErrorBody } from "../api/contract.ts";
-import { displayPath } from "../api/names.ts";
 import { itemUrl } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { FAILURE_TTL_MS } from "../content/derived.ts";
@@ -262,8 +261,7 @@ async function addHtml(
     results = await work(read);
   } else {
     // Each file may take seconds. A background job therefore renders lists.
-    const collection = displayPath(folder.path);
-    results = await runJob(read, { key, collection, work });
+    results = await runJob(read, { key, collection: folder.path, work });
   }
   for (const [index, file] of missing.entries()) {
     const { lfs, result } = results[index]!;
@@ -312,7 +310,7 @@ async function describeFiles(
       describeTask,
       { ...input, maxBytes },
       {
-        subject: folder === null ? files[0]!.path : displayPath(folder.path),
+        subject: folder?.path ?? files[0]!.path,
         fileAt: (index) => contentRef(files[index]!),
         onFailure: (id, error) => {
           for (const file of files) {

@@ -1,7 +1,6 @@
 // The collections of a repository and the folders of one of its folders, as the
 // API contract defines them, and their TypeScript declarations.
 
-import { displayPath } from "../api/names.ts";
 import { type CollectionsParameters, warningsOf } from "../api/parameters.ts";
 import type { CollectionsInput } from "../content/collections.ts";
 import { collectionsTask } from "../content/tasks.ts";
@@ -54,10 +53,10 @@ export async function listCollections(
   await read.reserveBytes(MAX_BYTES);
   const described = await runJob(read, {
     key: `collections ${JSON.stringify([commit, format, path])}`,
-    collection: displayPath(path),
+    collection: path,
     work: (read) =>
       runOverFrontMatter(read, collectionsTask, input, {
-        subject: "/",
+        subject: "",
         fileAt: (index) => files.at(index),
         onFailure: (_, error) => {
           throw error;

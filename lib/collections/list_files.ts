@@ -2,10 +2,9 @@
 // it whole. Otherwise a background job reads folder by folder.
 
 import pLimit from "p-limit";
-import { displayPath } from "../api/names.ts";
 import type { ListPart } from "../content/join_lists.ts";
 import { joinListsTask } from "../content/tasks.ts";
-import { problem } from "../errors.ts";
+import { collectionTooLarge } from "../errors.ts";
 import { FileList, fileListKind, isListedPath } from "../source/file_list.ts";
 import {
   countTreeRead,
@@ -58,8 +57,8 @@ export async function listFiles(
     return files;
   };
   // The path is in the key because a remembered error names it.
-  const job = { key: `files ${treeId} ${path}`, collection: displayPath(path) };
-  return await runJob(read, { ...job, work });
+  const key = `files ${treeId} ${path}`;
+  return await runJob(read, { key, collection: path, work });
 }
 
 /**
@@ -93,11 +92,7 @@ async function listInParts(
     count += files;
     requireFew(count, path);
     if (bytes > MAX_LIST_BYTES) {
-      const why = "its paths take more than 128 MiB";
-      throw problem("collection-too-large", {
-        collection: displayPath(path),
-        why,
-      });
+      throw collectionTooLarge(path, "its paths take more than 128 MiB");
     }
   };
   const readPart = async (treeId: string): Promise<ListPart> => {
@@ -132,10 +127,6 @@ async function join(
 
 function requireFew(count: number, path: string): void {
   if (count > MAX_FILES) {
-    const why = `it has more than ${MAX_FILES} files`;
-    throw problem("collection-too-large", {
-      collection: displayPath(path),
-      why,
-    });
+    throw collectionTooLarge(path, `it has more than ${MAX_FILES} files`);
   }
 }

@@ -2,7 +2,6 @@
 
 import type { FacetsBody, ListBody } from "../api/contract.ts";
 import { FEED_TYPES } from "../api/feed_formats.ts";
-import { displayPath } from "../api/names.ts";
 import {
   DEFAULTS,
   type ListParameters,
@@ -10,7 +9,11 @@ import {
   warningsOf,
 } from "../api/parameters.ts";
 import { FEED_FIELDS, needsOf } from "../content/fields.ts";
-import { invalidParameters, problem, sourceFailed } from "../errors.ts";
+import {
+  collectionTooLarge,
+  invalidParameters,
+  sourceFailed,
+} from "../errors.ts";
 import {
   describeItems,
   type ListedItem,
@@ -200,12 +203,11 @@ async function join(
 }
 
 function tooLarge(path: string, limit: number) {
-  const why =
-    `a page of ${limit} items has more than ${MAX_JSON_BYTES} bytes; lower limit`;
-  return problem("collection-too-large", {
-    collection: displayPath(path),
-    why,
-  });
+  const size = `more than ${MAX_JSON_BYTES} bytes`;
+  return collectionTooLarge(
+    path,
+    `a page of ${limit} items has ${size}; lower limit`,
+  );
 }
 
 /** Returns what a response says about files that were omitted. */

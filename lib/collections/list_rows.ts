@@ -6,20 +6,19 @@ import { parseFilters } from "../content/filter.ts";
 import type { RowsPage } from "../content/rows.ts";
 import { parseSort } from "../content/sort.ts";
 import { indexTableTask, rowsTask, tableTask } from "../content/tasks.ts";
-import { invalidParameters, problem, serviceBusy } from "../errors.ts";
+import { collectionTooLarge, invalidParameters } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import {
   findEntry,
   type ReadContext,
   repositoryOf,
   runJob,
+  runSupplied,
   runTask,
 } from "./read_context.ts";
 import { contentRef, readContents } from "./read_contents.ts";
 
 const MAX_FILE_BYTES = 10 << 20;
-/** Another client's files may evict parsed rows before they are used. */
-const MAX_ROUNDS = 4;
 
 /** Returns the data file at a path, or null for anything else. */
 export async function findDataFile(
@@ -55,13 +54,10 @@ export async function listRows(
   const input = { ...name, ...query, start, end: start + limit };
   const about = { subject: path };
   await read.reserveBytes(maxBytes);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    read.context.recordMiss();
-    const output = await runTask(read, rowsTask, input, about);
-    if (!("lacks" in output)) return output;
-    const { lacks } = output;
+  read.context.recordMiss();
+  return await runSupplied(read, rowsTask, input, about, (missing) => {
     const work = async (read: ReadContext) => {
-      if (lacks === "rows") {
+      if (missing === "rows") {
         const bytes = await readFile(file, read);
         await runTask(read, tableTask, { ...name, bytes }, about);
         return;
@@ -70,18 +66,16 @@ export async function listRows(
         read.context.signal?.throwIfAborted();
       }
     };
-    const key = `${lacks} ${id} ${name.infers} ${path}`;
-    await runJob(read, { key, collection: path, work });
-  }
-  throw serviceBusy();
+    const key = `${missing} ${id} ${name.infers} ${path}`;
+    return runJob(read, { key, collection: path, work });
+  });
 }
 
 async function readFile(file: FileRef, read: ReadContext) {
   const admit = ({ size }: FileRef) => {
     const maxBytes = Math.min(MAX_FILE_BYTES, read.limits.maxItemBytes);
     if (size <= maxBytes) return;
-    const why = `it has more than ${maxBytes} bytes`;
-    throw problem("collection-too-large", { collection: file.path, why });
+    throw collectionTooLarge(file.path, `it has more than ${maxBytes} bytes`);
   };
   admit(file);
   const found = { ...file };

@@ -4,7 +4,7 @@
 
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
-import { problem, RETRY_AFTER_SECONDS } from "../errors.ts";
+import { collectionTooLarge, problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import {
   type Compute,
   type RunOptions,
@@ -55,6 +55,8 @@ export interface ReadContext {
 /** Maximum folders that one request or one background listing reads. */
 export const MAX_TREE_READS = 2_000;
 const TREES_PER_YIELD = 16;
+/** Another client's work may evict what a thread keeps before it is used. */
+const MAX_ROUNDS = 3;
 /**
  * A request waits at least this share of `waitMs` even if earlier work was
  * slow.
@@ -72,8 +74,10 @@ export function repositoryOf(read: ReadContext): string {
  */
 export function countTreeRead(read: ReadContext, path: string): void {
   if (++read.treeReads.count > MAX_TREE_READS) {
-    const why = `it takes more than ${MAX_TREE_READS} requests`;
-    throw problem("collection-too-large", { collection: path, why });
+    throw collectionTooLarge(
+      path,
+      `it takes more than ${MAX_TREE_READS} requests`,
+    );
   }
 }
 
@@ -134,6 +138,10 @@ export async function readBlob(
   return result;
 }
 
+type TaskOptions = Pick<RunOptions, "isLong" | "linearIn"> & {
+  readonly subject?: string;
+};
+
 /**
  * Returns the output of a task. The client is charged for its time. See
  * `RunOptions` for `linearIn` and `isLong`. Errors name the work by `subject`.
@@ -145,20 +153,13 @@ export async function runTask<Input, Output>(
   read: ReadContext,
   task: Task<Input, Output>,
   input: Input,
-  { subject, ...options }: Pick<RunOptions, "isLong" | "linearIn"> & {
-    readonly subject?: string;
-  } = {},
+  { subject, ...options }: TaskOptions = {},
 ): Promise<Output> {
-  const { compute, context } = read;
-  const { client, signal } = context;
-  const charge = (processorMs: number) => context.charge(processorMs);
   const repository = repositoryOf(read);
   try {
-    return await compute.run(task, input, {
+    return await read.compute.run(task, input, {
+      ...read.context,
       ...options,
-      client,
-      signal,
-      charge,
       repository,
     });
   } catch (error) {
@@ -167,6 +168,27 @@ export async function runTask<Input, Output>(
     }
     throw problem("query-too-expensive", { collection: subject });
   }
+}
+
+/**
+ * Returns the output of a task whose thread may lack some of what it needs.
+ * `supply` gets what an output names as missing and gives it to the thread.
+ * @throws {CollectionsError} service-busy if it is evicted again and again.
+ * @throws what {@linkcode runTask} throws.
+ */
+export async function runSupplied<Input, Output extends object, Missing>(
+  read: ReadContext,
+  task: Task<Input, Output | { readonly missing: Missing }>,
+  input: Input,
+  options: TaskOptions,
+  supply: (missing: Missing) => Promise<unknown>,
+): Promise<Output> {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const output = await runTask(read, task, input, options);
+    if (!("missing" in output)) return output;
+    await supply(output.missing);
+  }
+  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 /**
@@ -186,7 +208,7 @@ export async function runJob<T>(
 ): Promise<T> {
   const {
     clock,
-    context: { client, signal },
+    context: { charge, client, recordMiss, signal },
     limits: { waitMs },
     startedAtMs,
   } = read;
@@ -197,13 +219,14 @@ export async function runJob<T>(
     signal,
     key: `${repository} ${key}`,
     waitMs: Math.max(leftMs, waitMs * MIN_WAIT_SHARE),
-    onStart: () => read.context.recordMiss(),
+    onStart: () => recordMiss(),
     // The request itself has read the folder. The count starts at 1.
-    work: (signal) => {
-      const charge = (processorMs: number) => read.context.charge(processorMs);
-      const context = backgroundContext(client, signal, charge);
-      return work({ ...read, context, treeReads: { count: 1 } });
-    },
+    work: (signal) =>
+      work({
+        ...read,
+        context: backgroundContext(client, signal, charge),
+        treeReads: { count: 1 },
+      }),
   });
   if (result === "running") {
     throw problem("collection-not-ready", {

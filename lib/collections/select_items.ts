@@ -1,7 +1,6 @@
 // Selects and orders the files of a list and counts its facets. The content
 // thread does this once per tree and query.
 
-import { displayPath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { Selection } from "../content/select.ts";
@@ -57,7 +56,7 @@ export async function selectItems(
   const work = async (read: ReadContext) => {
     const input = { ...searched, ...chosen, maxItemBytes, scores };
     const selection = await runOverFrontMatter(read, selectTask, input, {
-      subject: displayPath(path),
+      subject: path,
       fileAt,
       onFailure: (_, error) => {
         throw error;
@@ -75,7 +74,7 @@ export async function selectItems(
   const scores = search === undefined || known !== undefined
     ? undefined
     : (await find([])).scores;
-  const job = { key: `selection ${id}`, collection: displayPath(path), work };
+  const job = { key: `selection ${id}`, collection: path, work };
   const selection = known === undefined ? await runJob(read, job) : known;
 
   const total = selection?.indices.length ?? files.length;

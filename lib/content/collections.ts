@@ -3,7 +3,7 @@
 // by their place, or because they have several Markdown files.
 
 import type { CollectionBody, FolderBody } from "../api/contract.ts";
-import { problem } from "../errors.ts";
+import { collectionTooLarge } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { compileRule, type Declared, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
@@ -92,13 +92,13 @@ export function describeCollections(
       : JSON.stringify({ collections: collections.map(toBody), folders }),
   );
   if (text.length > maxBytes) {
-    throw tooLarge(`its description has more than ${maxBytes} bytes`);
+    throw collectionTooLarge(
+      "",
+      `its description has more than ${maxBytes} bytes`,
+    );
   }
   return { text, warnings };
 }
-
-const tooLarge = (why: string) =>
-  problem("collection-too-large", { collection: "/", why });
 
 function toBody({ rule: _, schema, ...body }: Found) {
   const $schema = "https://json-schema.org/draft/2020-12/schema";
@@ -168,7 +168,10 @@ function survey(
     if (above.path === parent) {
       folders.push({ name, path, files });
       if (folders.length > MAX_FOLDERS) {
-        throw tooLarge(`a folder has more than ${MAX_FOLDERS} folders`);
+        throw collectionTooLarge(
+          "",
+          `a folder has more than ${MAX_FOLDERS} folders`,
+        );
       }
     }
     if (known.has(path)) return;

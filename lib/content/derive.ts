@@ -13,6 +13,8 @@ export interface FilesInput {
     readonly id: string;
     readonly bytes: Uint8Array;
   }[];
+  /** Whether the files took too long before. */
+  readonly areSlow?: boolean;
 }
 
 /** The results of the first files. There are as many as one turn allows. */
@@ -42,13 +44,11 @@ export function inBatch<T>(
 }
 
 /**
- * Derives and keeps front matter. `areSlow` marks files that took too long
- * before. They get an error that is kept for five minutes.
+ * Derives and keeps front matter. Slow files get an error that is kept for five
+ * minutes.
  */
 export function derive(
-  { repository, files, areSlow = false }: FilesInput & {
-    readonly areSlow?: boolean;
-  },
+  { repository, files, areSlow }: FilesInput,
   pace: Pace,
 ): Batch<void> {
   return inBatch(files, pace, ({ id, bytes }) => {

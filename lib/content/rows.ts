@@ -63,7 +63,7 @@ export interface RowsPage {
 }
 
 /** What the thread has to get before it can list rows. */
-export type RowsLack = { readonly lacks: "rows" | "index" };
+export type RowsLack = { readonly missing: "rows" | "index" };
 
 interface Row {
   readonly index: number;
@@ -129,11 +129,13 @@ export function indexTable(name: RowsName, pace: Pace): boolean {
 export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
   const { search = "", sort, fields, start, end } = input;
   const table = tables.get(keyOf(input));
-  if (table === undefined) return { lacks: "rows" };
+  if (table === undefined) return { missing: "rows" };
   const { rows } = table;
   const searched = { ...indexOf(input), search };
   const isSearch = input.search !== undefined;
-  if (isSearch && countRows(searched) < rows.length) return { lacks: "index" };
+  if (isSearch && countRows(searched) < rows.length) {
+    return { missing: "index" };
+  }
   const scores = isSearch ? findRows(searched, pace) : null;
   const order = parseSort(sort ?? "path");
   const { byFrontMatter: tests } = parseFilters(input.filter);

@@ -155,17 +155,14 @@ export function snippetsOf(
 }
 
 /**
- * Adds files to an index. `areSlow` marks files that took too long before. They
- * are found by nothing.
+ * Adds files to an index. Slow files are found by nothing.
  * @throws {CollectionsError} collection-too-large if the index is full.
  */
 export function indexFiles(
-  input: FilesInput & Pick<SearchInput, "index" | "folder"> & {
-    readonly areSlow?: boolean;
-  },
+  input: FilesInput & Pick<SearchInput, "index" | "folder">,
   pace: Pace,
 ): Batch<void> {
-  const { repository, files, areSlow = false } = input;
+  const { repository, files, areSlow } = input;
   const { results, isSlow } = inBatch(
     files,
     pace,

@@ -2,9 +2,8 @@
 // run first so that no more files are loaded than the list can have. The result
 // names the files whose front matter the thread lacks.
 
-import { displayPath } from "../api/names.ts";
 import type { FacetsBody } from "../api/contract.ts";
-import { MAX_NAMED, problem } from "../errors.ts";
+import { collectionTooLarge, MAX_NAMED } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
@@ -72,9 +71,6 @@ export function select(input: SelectInput): Selection | Missing {
   const readsFiles = typeof order.by !== "string" ||
     byFrontMatter.length + facets.length > 0;
   const accepts = compileRule(rule);
-  const collection = displayPath(input.folder);
-  const tooLarge = (why: string) =>
-    problem("collection-too-large", { collection, why });
 
   const chosen: number[] = [];
   /** The blob ids of the files to load, by index. */
@@ -94,9 +90,8 @@ export function select(input: SelectInput): Selection | Missing {
     bytes += size;
     if (ids.size > MAX_READ.files || bytes > MAX_READ.bytes) {
       const most = `${MAX_READ.files} files and ${MAX_READ.bytes} bytes`;
-      throw tooLarge(
-        `sorting or filtering by front matter reads at most ${most}`,
-      );
+      const why = `sorting or filtering by front matter reads at most ${most}`;
+      throw collectionTooLarge(input.folder, why);
     }
   }
 
@@ -110,7 +105,8 @@ export function select(input: SelectInput): Selection | Missing {
     if (text === undefined) missing.push(index);
     chars += text?.length ?? 0;
     if (chars > MAX_READ.chars) {
-      throw tooLarge("its front matter does not fit into memory");
+      const why = "its front matter does not fit into memory";
+      throw collectionTooLarge(input.folder, why);
     }
     parsed.set(id, JSON.parse(text ?? "{}"));
   }

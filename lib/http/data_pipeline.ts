@@ -27,7 +27,6 @@ import { isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
   isAllowed,
-  type RequestContext,
   type Snapshot,
 } from "../source/source.ts";
 import type { Permit } from "../work/fair_queue.ts";
@@ -239,16 +238,11 @@ async function makeBody(
 ): Promise<MadeBody> {
   const { clock, compute, config, jobs, largeBodies, objects, responseMemory } =
     services;
-  const { baseUrl, client, startedAtMs } = request;
-  request.requireMiss();
+  const { baseUrl, charge, client, recordMiss, requireMiss, startedAtMs } =
+    request;
+  requireMiss();
   let memory = null as Permit | null;
-  const context: RequestContext = {
-    client,
-    signal,
-    recordMiss: (options) => request.recordMiss(options),
-    requireMiss: () => request.requireMiss(),
-    charge: (processorMs) => request.charge(processorMs),
-  };
+  const context = { client, signal, recordMiss, requireMiss, charge };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
     source: services.sourceOf(snapshot.name.owner),
@@ -274,7 +268,7 @@ async function makeBody(
   try {
     const made = await readBodyOf(query, read);
     const { content } = made.body.identity;
-    request.charge(content.length / BYTES_PER_PROCESSOR_MS);
+    charge(content.length / BYTES_PER_PROCESSOR_MS);
     if (memory !== null && typeof content !== "string") {
       memory.resize(content.length);
       // The requests that share the body hold it before the next turn.

@@ -67,23 +67,25 @@ export class HttpContext implements RequestContext {
     return this.request.signal;
   }
 
-  recordMiss({ joined }: { joined: boolean } = { joined: false }): void {
+  readonly recordMiss: RequestContext["recordMiss"] = ({ joined } = {
+    joined: false,
+  }) => {
     this.missed = true;
     if (joined || this.paid >= 1) return;
     this.requireMiss();
     this.pay(1);
-  }
+  };
 
-  requireMiss(): void {
+  readonly requireMiss = (): void => {
     if (this.paid < 1) {
       this.services.rateLimit.require(this.client, 1 - this.paid);
     }
-  }
+  };
 
-  charge(processorMs: number): void {
+  readonly charge = (processorMs: number): void => {
     this.processorMs += processorMs;
     this.pay(this.processorMs / PROCESSOR_MS_PER_MISS);
-  }
+  };
 
   private pay(misses: number): void {
     if (misses <= this.paid) return;

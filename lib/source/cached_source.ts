@@ -145,7 +145,11 @@ export class CachedSource implements Source {
     // All files that start here are read together. The request is aborted when
     // nobody waits for any of them.
     const controller = new AbortController();
-    const shared = sharedContext(context, controller.signal);
+    const shared = backgroundContext(
+      context.client,
+      controller.signal,
+      context.charge,
+    );
     let waiting = started.length;
     const leave = () => {
       if (--waiting === 0) controller.abort();
@@ -307,7 +311,9 @@ export class CachedSource implements Source {
     work: (shared: RequestContext) => Promise<T>,
   ): Promise<T> {
     request.recordMiss({ joined: this.flights.has(key) });
-    const run = (signal: AbortSignal) => work(sharedContext(request, signal));
+    const { client, charge } = request;
+    const run = (signal: AbortSignal) =>
+      work(backgroundContext(client, signal, charge));
     return this.flights.run(key, run, request.signal) as Promise<T>;
   }
 
@@ -322,17 +328,6 @@ export class CachedSource implements Source {
     this.options.objects.set(kind, repository, id, value);
   }
 }
-
-/**
- * The context of work that others may share. Only the request that starts it is
- * charged.
- */
-const sharedContext = (request: RequestContext, signal: AbortSignal) =>
-  backgroundContext(
-    request.client,
-    signal,
-    (processorMs) => request.charge(processorMs),
-  );
 
 const lookupOf = ({ freshness }: Snapshot, context: RequestContext) => ({
   // A repository that was unknown a moment ago has no objects in the store. Its

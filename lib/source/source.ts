@@ -23,14 +23,14 @@ export interface RequestContext {
    * @throws {CollectionsError} too-many-requests if this client may cause no
    * more misses.
    */
-  recordMiss(options?: { readonly joined: boolean }): void;
+  readonly recordMiss: (options?: { readonly joined: boolean }) => void;
   /**
    * Checks the client's limit before work whose cost is known only afterwards.
    * @throws {CollectionsError} what {@linkcode recordMiss} throws.
    */
-  requireMiss(): void;
+  readonly requireMiss: () => void;
   /** Adds processor time that this request used, in ms. */
-  charge(processorMs: number): void;
+  readonly charge: (processorMs: number) => void;
 }
 
 /**

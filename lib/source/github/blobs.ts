@@ -66,13 +66,11 @@ export async function readBlobs(
       maxBytes: BATCH_ANSWER_MAX_BYTES,
       context,
     });
-    const charge = (processorMs: number) => context.charge(processorMs);
-    const options = { ...context, charge, linearIn: bytes.length };
-    const { blobs, failed } = await host.compute.run(readBlobsTask, {
-      answer: bytes,
-      ids,
-    }, options)
-      .finally(release);
+    const { blobs, failed } = await host.compute.run(
+      readBlobsTask,
+      { answer: bytes, ids },
+      { ...context, linearIn: bytes.length },
+    ).finally(release);
     for (const [index, blob] of blobs.entries()) {
       if (blob !== null) results.set(ids[index]!, blob);
     }

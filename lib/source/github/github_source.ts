@@ -187,7 +187,6 @@ export class GitHubSource implements Source {
       };
       return await this.host.compute.run(readTreeTask, input, {
         ...context,
-        charge: (ms) => context.charge(ms),
         // A tree takes less time for its bytes than other work.
         linearIn: bytes.length / 8,
         isLong: bytes.length > LARGE_ANSWER_BYTES,
