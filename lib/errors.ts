@@ -13,30 +13,44 @@ export const ERRORS = {
     400,
     "Parameters are missing or not usable",
     "{subject} not usable: {names}.",
-    "A parameter is missing, given twice, malformed or outside its limits. The service read nothing of the repository.",
-    "Read `errors`: it names every bad parameter at once, each with what it must be.",
+    "A parameter is missing, given twice, malformed or outside its " +
+      "limits. The service read nothing of the repository.",
+    "Read `errors`: it names every bad parameter at once, each with " +
+      "what it must be.",
     "Encode values for a URL: a plus is `%2B`, a slash may stay as it is.",
   ),
   "signature-invalid": row(
     401,
     "Signature is missing or wrong",
-    "The delivery has no valid X-Hub-Signature-256. Compare the webhook's secret with GITHUB_WEBHOOK_SECRET.",
+    [
+      "The delivery has no valid X-Hub-Signature-256. Compare the webhook's",
+      "secret with GITHUB_WEBHOOK_SECRET.",
+    ],
     "The webhook delivery is not signed with this deployment's secret.",
-    "Set the same secret in the webhook's settings and in `GITHUB_WEBHOOK_SECRET`.",
+    "Set the same secret in the webhook's settings and in " +
+      "`GITHUB_WEBHOOK_SECRET`.",
   ),
   "repository-not-allowed": row(
     403,
     "This repository is not served here",
-    'This deployment does not serve "{owner}/{repo}". Ask its operator to add it to ALLOWED_REPOS.',
+    [
+      'This deployment does not serve "{owner}/{repo}". Ask its operator to',
+      "add it to ALLOWED_REPOS.",
+    ],
     "This deployment serves only the repositories that its operator named.",
-    "Ask the operator to add the repository to `ALLOWED_REPOS`, or run a service of your own.",
+    "Ask the operator to add the repository to `ALLOWED_REPOS`, or run " +
+      "a service of your own.",
   ),
   // Missing and private repositories get the same text.
   "repository-not-found": row(
     404,
     "Repository not found",
-    'There is no public repository "{owner}/{repo}" here. Check the spelling of owner and repo, and that the repository is public.',
-    "There is no such repository, or it is private. Both get the same answer, so that nothing private can be guessed.",
+    [
+      'There is no public repository "{owner}/{repo}" here. Check the',
+      "spelling of owner and repo, and that the repository is public.",
+    ],
+    "There is no such repository, or it is private. Both get the same " +
+      "answer, so that nothing private can be guessed.",
     "Check the spelling of `owner` and `repo`.",
     "Check that everyone may see the repository.",
   ),
@@ -44,7 +58,8 @@ export const ERRORS = {
     404,
     "Branch not found",
     'The repository has no branch or tag "{branch}". {hint}',
-    "The repository has neither a branch nor a tag of that name, and it is no commit id.",
+    "The repository has neither a branch nor a tag of that name, and it " +
+      "is no commit id.",
     "See `detail`: it names the default branch.",
     "Use `branch=HEAD` for the default branch, whatever its name.",
   ),
@@ -52,26 +67,36 @@ export const ERRORS = {
     404,
     "Collection not found",
     "{state}",
-    "No folder has that path or name, neither at the root nor where collections usually are, such as `content/` or `src/content/`. Or it is a data file without a list that can be read.",
+    "No folder has that path or name, neither at the root nor where " +
+      "collections usually are, such as `content/` or `src/content/`. Or " +
+      "it is a data file without a list that can be read.",
     "See `suggestions`: each works as `collection`.",
-    "Give the whole path from the root, such as `src/content/posts`, or `/` for all of the repository.",
+    "Give the whole path from the root, such as `src/content/posts`, or " +
+      "`/` for all of the repository.",
     "A single file is read with `get-item-content`.",
   ),
   "item-not-found": row(
     404,
     "File not found",
     "{state}",
-    "There is no file at that path on that branch: nothing, a folder, a link, a submodule, or a Git LFS pointer whose object is missing.",
+    "There is no file at that path on that branch: nothing, a folder, a " +
+      "link, a submodule, or a Git LFS pointer whose object is missing.",
     "Check the path from the repository's root, upper and lower case too.",
     "See `suggestions`: similar paths or slugs.",
-    "Take `path` or `contentUrl` from a list of items instead of putting paths together.",
+    "Take `path` or `contentUrl` from a list of items instead of " +
+      "putting paths together.",
   ),
   "route-not-found": row(
     404,
     "Nothing at this address",
-    "There is nothing at this address. The operations are those of /api/openapi.json.",
+    [
+      "There is nothing at this address. The operations are those of",
+      "/api/openapi.json.",
+    ],
     "The service has nothing at this address.",
-    "The operations are `/api/list-collections`, `/api/list-collection-items`, `/api/get-item-content`, `/api/list-collection-changes` and `/api/collection-types.ts`.",
+    "The operations are `/api/list-collections`, " +
+      "`/api/list-collection-items`, `/api/get-item-content`, " +
+      "`/api/list-collection-changes` and `/api/collection-types.ts`.",
   ),
   "method-not-allowed": row(
     405,
@@ -83,22 +108,35 @@ export const ERRORS = {
   "repository-empty": row(
     409,
     "Repository is empty",
-    'The repository "{owner}/{repo}" has no commit yet. Push one and send the request again.',
+    [
+      'The repository "{owner}/{repo}" has no commit yet. Push one and send',
+      "the request again.",
+    ],
     "The repository exists, but it has no commit yet.",
     "Push a first commit, and send the request again.",
   ),
   "slug-ambiguous": row(
     409,
     "Several files have this slug",
-    '{count} files of the collection have the slug "{slug}". Read one of them with path; "paths" names {named}.',
-    "Several files of the collection have that slug, and none is the only Markdown file.",
+    [
+      '{count} files of the collection have the slug "{slug}". Read one of',
+      'them with path; "paths" names {named}.',
+    ],
+    "Several files of the collection have that slug, and none is the " +
+      "only Markdown file.",
     "See `paths`: read one of them with `path`.",
   ),
   "since-unknown": row(
     410,
     "Earlier commit is not there",
-    'The commit "{since}" cannot be had here, or no more. List the collection again and continue from the commit of that list.',
-    "The repository has no such commit, or none that this deployment may show. A deployment of chosen repositories shows the commits that it has seen on their branches, and a local folder its last two states.",
+    [
+      'The commit "{since}" cannot be had here, or no more. List the',
+      "collection again and continue from the commit of that list.",
+    ],
+    "The repository has no such commit, or none that this deployment " +
+      "may show. A deployment of chosen repositories shows the commits " +
+      "that it has seen on their branches, and a local folder its last " +
+      "two states.",
     "List the collection again.",
     "Continue with `repository.commit` of that list as `since`.",
   ),
@@ -112,22 +150,33 @@ export const ERRORS = {
   "item-too-large": row(
     422,
     "File too large",
-    '"{path}" has {size} bytes, this deployment reads files of up to {maxBytes} bytes.',
-    "The file is larger than this deployment reads. `size` and `maxBytes` say by how much.",
+    [
+      '"{path}" has {size} bytes, this deployment reads files of up to',
+      "{maxBytes} bytes.",
+    ],
+    "The file is larger than this deployment reads. `size` and " +
+      "`maxBytes` say by how much.",
     "Take the file from its host: `htmlUrl` leads to it.",
     "The operator can raise `MAX_ITEM_MB`.",
   ),
   "collection-too-large": row(
     422,
     "Collection too large",
-    'The collection "{collection}" cannot be listed whole: {why}. Ask for one of its sub-folders.',
-    "The folder has more files than can be listed truthfully. A short list would look like a complete one, so there is none.",
+    [
+      'The collection "{collection}" cannot be listed whole: {why}. Ask for',
+      "one of its sub-folders.",
+    ],
+    "The folder has more files than can be listed truthfully. A short " +
+      "list would look like a complete one, so there is none.",
     "Ask for one of its sub-folders.",
   ),
   "query-too-expensive": row(
     422,
     "Query takes too long",
-    'Sorting, filtering or counting "{collection}" takes longer than one request may. Use fewer or simpler filters, or a smaller collection.',
+    [
+      'Sorting, filtering or counting "{collection}" takes longer than one',
+      "request may. Use fewer or simpler filters, or a smaller collection.",
+    ],
     "The work that the parameters ask for takes longer than one request may.",
     "Use fewer filters, with fewer stars, or fewer `facets`.",
     "Ask for one of the collection's sub-folders.",
@@ -135,19 +184,30 @@ export const ERRORS = {
   "history-unavailable": row(
     422,
     "History is not available",
-    "The history of files is read from GitHub with a token. Leave out includeHistory and lastChanged, or ask the operator to set GITHUB_TOKEN.",
-    "`includeHistory` or `fields=lastChanged` was sent, but this deployment has no token for GitHub, or the repository is a local folder.",
+    [
+      "The history of files is read from GitHub with a token. Leave out",
+      "includeHistory and lastChanged, or ask the operator to set",
+      "GITHUB_TOKEN.",
+    ],
+    "`includeHistory` or `fields=lastChanged` was sent, but this " +
+      "deployment has no token for GitHub, or the repository is a local " +
+      "folder.",
     "Leave out `includeHistory`, and `lastChanged` in `fields`.",
     "The operator can set a `GITHUB_TOKEN`.",
   ),
   "too-many-requests": row(
     429,
     "Too many requests",
-    "Your address sent too many requests whose answers are not in the cache. Try again in {retryAfterSeconds} seconds.",
-    "Your address sent too many requests whose answers were not in the cache, or has over 1,000 requests under way at once.",
+    [
+      "Your address sent too many requests whose answers are not in the",
+      "cache. Try again in {retryAfterSeconds} seconds.",
+    ],
+    "Your address sent too many requests whose answers were not in the " +
+      "cache, or has over 1,000 requests under way at once.",
     "Wait as long as `Retry-After` says.",
     "Read each response to its end, or close its connection.",
-    "Send the same requests again rather than new ones; a page of 100 items costs as little as one of 10.",
+    "Send the same requests again rather than new ones; a page of 100 " +
+      "items costs as little as one of 10.",
   ),
   "repository-blocked": row(
     451,
@@ -159,7 +219,10 @@ export const ERRORS = {
   "internal-error": row(
     500,
     "Internal error",
-    "Something went wrong in this service. Tell its operator the request id {requestId}.",
+    [
+      "Something went wrong in this service. Tell its operator the request",
+      "id {requestId}.",
+    ],
     "Something went wrong in this service, and it is not your request's fault.",
     "Tell the operator the `requestId`: the log has the details under it.",
   ),
@@ -167,7 +230,8 @@ export const ERRORS = {
     502,
     "Source failed",
     "{source} did not give what was requested. Try again in a minute.",
-    "GitHub, or another host of the repository, answered with an error, or with something that is no answer.",
+    "GitHub, or another host of the repository, answered with an error, " +
+      "or with something that is no answer.",
     "Try again in a minute.",
     "See whether the host reports trouble.",
   ),
@@ -177,21 +241,30 @@ export const ERRORS = {
     "GitHub's quota is spent. Try again in {retryAfterSeconds} seconds.",
     "The quota that GitHub grants to this service is spent.",
     "Wait as long as `Retry-After` says.",
-    "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota from 60 to 5,000 requests an hour.",
+    "The operator can add a `GITHUB_TOKEN`: it raises GitHub's quota " +
+      "from 60 to 5,000 requests an hour.",
   ),
   "service-busy": row(
     503,
     "Service is busy",
-    "Too many requests are waiting already. Try again in {retryAfterSeconds} seconds.",
+    [
+      "Too many requests are waiting already. Try again in",
+      "{retryAfterSeconds} seconds.",
+    ],
     "More requests are waiting than the service can answer soon.",
     "Wait as long as `Retry-After` says, and send the request again.",
   ),
   "collection-not-ready": row(
     503,
     "Collection is not ready",
-    'The files of "{collection}" are still being read. Send the request again in {retryAfterSeconds} seconds.',
-    "The service is still reading the files of this collection, and continues to do so.",
-    "Send the request again after `Retry-After`: what was read until then is cached.",
+    [
+      'The files of "{collection}" are still being read. Send the request',
+      "again in {retryAfterSeconds} seconds.",
+    ],
+    "The service is still reading the files of this collection, and " +
+      "continues to do so.",
+    "Send the request again after `Retry-After`: what was read until " +
+      "then is cached.",
   ),
   "source-timeout": row(
     504,
@@ -203,7 +276,7 @@ export const ERRORS = {
   ),
 };
 
-function row<const Detail extends string>(
+function row<const Detail extends string | readonly string[]>(
   status: number,
   title: string,
   detail: Detail,
@@ -280,9 +353,11 @@ export function isSourceFailure(error: unknown): error is CollectionsError {
 export const MAX_NAMED = 20;
 const MAX_NAME_CHARS = 80;
 
-/** The values that a sentence of the table names. */
-type Values<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
-  ? Record<Name, string | number> & Values<Rest>
+/** The values that a sentence of the table or its parts name. */
+type Values<Text> = Text extends readonly [infer First, ...infer Others]
+  ? Values<First> & Values<Others>
+  : Text extends `${string}{${infer Name}}${infer After}`
+    ? Record<Name, string | number> & Values<After>
   : unknown;
 
 /** Values with these names become facts of the problem. */
@@ -317,7 +392,7 @@ export function problem<Code extends ProblemCode>(
   options?: Omit<ErrorOptions, keyof ErrorFacts>,
 ): CollectionsError {
   const texts = values as Record<string, unknown>;
-  const detail = ERRORS[code].detail.replaceAll(
+  const detail = [ERRORS[code].detail].flat().join(" ").replaceAll(
     /\{(\w+)\}/g,
     // Only the path of the root is empty.
     (_, name) => String(texts[name]) || "/",
@@ -354,7 +429,8 @@ export function collectionNotFound(
   const sentences = [
     file !== null
       ? `"${file}" is a file, not a folder. Read it with get-item-content.`
-      : `No folder is named "${collection}", neither at the repository's root nor where collections usually are.`,
+      : `No folder is named "${collection}", neither at the repository's ` +
+        "root nor where collections usually are.",
     ...suggestions.length > 0
       ? ["Perhaps one of the suggestions is meant."]
       : [],
@@ -384,13 +460,14 @@ export function itemNotFound(
   suggestions?: readonly string[],
 ) {
   const texts: Readonly<Record<string, string>> = {
-    nothing:
-      `There is no file "${path}" on this branch. Paths are case-sensitive and start at the repository's root.`,
+    nothing: `There is no file "${path}" on this branch. Paths are ` +
+      "case-sensitive and start at the repository's root.",
     folder: `"${path}" is a folder. List it with list-collection-items.`,
     "missing object":
-      `"${path}" is a Git LFS pointer, and its object is missing. Run git lfs push --all, or git lfs fetch in a local folder.`,
-    outside:
-      `"${path}" is not in the folder of the collection. Leave out collection, or correct it.`,
+      `"${path}" is a Git LFS pointer, and its object is missing. Run ` +
+      "git lfs push --all, or git lfs fetch in a local folder.",
+    outside: `"${path}" is not in the folder of the collection. Leave out ` +
+      "collection, or correct it.",
   };
   const state = texts[what ?? "nothing"] ??
     `"${path}" is a ${what}; only files are served.`;
@@ -403,7 +480,8 @@ export function itemNotFound(
 export const pageTooLarge = (path: string, maxBytes: number) =>
   new CollectionsError(
     "page-too-large",
-    `The content of "${path}" does not fit into a page of ${maxBytes} bytes. Ask for a smaller limit or read it with get-item-content.`,
+    `The content of "${path}" does not fit into a page of ${maxBytes} ` +
+      "bytes. Ask for a smaller limit or read it with get-item-content.",
   );
 
 /**

@@ -71,7 +71,8 @@ export async function previewSettings(
   const [dir, ...more] = args;
   if (dir === undefined || more.length > 0) {
     throw new SettingsError(
-      'Cannot start a preview: name one folder, as in "deno task preview ../my-repos"',
+      'Cannot start a preview: name one folder, as in "deno task ' +
+        'preview ../my-repos"',
     );
   }
   // There is only one author on this machine. Building a whole site with HTML
@@ -97,8 +98,10 @@ export async function previewSettings(
   const name = basename(checkout);
   if (!isRepositoryName(name)) {
     throw new SettingsError(
-      `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-", ` +
-        'does not begin with "." or end with ".git", and has at most 100 characters; rename the folder',
+      `Cannot preview "${name}": a repository's name has letters, ` +
+        `digits, ".", "_" and "-", ` +
+        'does not begin with "." or end with ".git", and has at most ' +
+        "100 characters; rename the folder",
     );
   }
   return {

@@ -90,7 +90,8 @@ export async function openServices(
   const startedAtMs = clock.monotonicMs();
   if (config.requirePublished && PACKAGES !== "published") {
     throw new SettingsError(
-      'Cannot start with "REQUIRE_PUBLISHED": the stand-ins in jsr/ would run, ' +
+      'Cannot start with "REQUIRE_PUBLISHED": the stand-ins in jsr/ ' +
+        "would run, " +
         "delete deno.offline.json and start where jsr.io can be reached",
     );
   }
@@ -267,7 +268,10 @@ export async function openServices(
     get isStopping() {
       return isStopping;
     },
-    /** Whether the service can do its work, without a request to the source. Never throws. */
+    /**
+     * Returns the state of the store and of the source without a request to
+     * the source. Never throws.
+     */
     async health() {
       const source = { quotaLeft: quotaLeft(), lastSuccess, lastFailure };
       if (tier === null) return { store: "none", source };
@@ -317,7 +321,7 @@ function storeOf({ kvPath }: Config): string {
   return kvPath === ":memory:" ? "memory" : "file";
 }
 
-/** @throws {SettingsError} where a file of tokens cannot be read, or the key of an App cannot be used. */
+/** @throws {SettingsError} if the tokens or the App's key cannot be used. */
 async function openTokens(
   {
     tokens,
@@ -353,7 +357,7 @@ async function openTokens(
   return app;
 }
 
-/** @throws {SettingsError} where a store that the settings name cannot be opened. */
+/** @throws {SettingsError} if a store that is set cannot be opened. */
 async function openTier(
   { kvPath, kvWriteBytesPerHour }: Config,
   scope: string,

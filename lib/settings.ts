@@ -20,7 +20,10 @@ const REPOSITORY = /^[a-z0-9_-]+\/(\*|[a-z0-9._-]+)$/i;
 
 const optionalText = z.string().nullable().default(null);
 
-/** Every setting with its variable, in the order of the documents. Sizes in bytes, times in ms; null where there is none. */
+/**
+ * Every setting with its variable, in the order of the documents. Sizes are in
+ * bytes and times in ms. Null means that there is none.
+ */
 const SETTINGS = {
   port: ["PORT", whole(0, 65_535).default(8000)],
   host: ["HOST", z.string().default("0.0.0.0")],

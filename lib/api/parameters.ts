@@ -108,10 +108,12 @@ function flag(description: string, byDefault = false) {
 
 const owner = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/,
-  "must be the name of a GitHub account: letters, digits and hyphens, at most 39",
+  "must be the name of a GitHub account: letters, digits and hyphens, " +
+    "at most 39",
 ).meta({
   description:
-    "The account that owns the repository; `local` for folders of this deployment.",
+    "The account that owns the repository; `local` for folders of this " +
+    "deployment.",
   examples: ["local"],
   minLength: 1,
   maxLength: 39,
@@ -119,7 +121,8 @@ const owner = z.string().regex(
 
 const repo = z.string().regex(
   /^(?!\.{1,2}$|.*\.git$)[A-Za-z0-9._-]{1,100}$/i,
-  "must be the name of a GitHub repository: letters, digits, `.`, `_` and `-`, at most 100, without `.git`",
+  "must be the name of a GitHub repository: letters, digits, `.`, `_` " +
+    "and `-`, at most 100, without `.git`",
 ).meta({
   description: "The repository's name.",
   examples: ["blog"],
@@ -129,21 +132,24 @@ const repo = z.string().regex(
 
 const branch = text(branchProblem, 255).optional().meta({
   description:
-    "A branch, else a tag, else a full commit id; `HEAD` is the default branch. Git's rules for names hold.",
+    "A branch, else a tag, else a full commit id; `HEAD` is the default " +
+    "branch. Git's rules for names hold.",
   examples: ["main"],
   default: DEFAULTS.branch,
 });
 
 const collection = text(collectionProblem, 1024).transform(trimSlashes).meta({
   description:
-    "A name, a folder path or the path of a data file; outer slashes are dropped, `/` alone is the repository's root.",
+    "A name, a folder path or the path of a data file; outer slashes " +
+    "are dropped, `/` alone is the repository's root.",
   examples: ["posts"],
   type: "string",
 });
 
 const sort = parsed((value) => parseSort(value) && value).optional().meta({
   description:
-    "`path`, `name`, `size`, `frontMatter.<key>` or `data.<key>` (dots go deeper), with `-` in front for descending.",
+    "`path`, `name`, `size`, `frontMatter.<key>` or `data.<key>` (dots " +
+    "go deeper), with `-` in front for descending.",
   examples: ["-frontMatter.date"],
   default: DEFAULTS.sort,
 });
@@ -154,16 +160,19 @@ const recursive = flag(
 );
 
 const includeHtml = flag(
-  "Whether Markdown carries `html`, sanitized, with `headings`, `excerpt` and `words`.",
+  "Whether Markdown carries `html`, sanitized, with `headings`, " +
+    "`excerpt` and `words`.",
 );
 
 const includeHistory = flag(
-  "Whether items carry `lastChanged`, and a single one `created`: the commits that last and first changed the file. Needs a token.",
+  "Whether items carry `lastChanged`, and a single one `created`: the " +
+    "commits that last and first changed the file. Needs a token.",
 );
 
 const linkTemplate = text(linkTemplateProblem, 200).optional().meta({
   description:
-    "Where links between items of the collection lead in `html`: an address with `{slug}` once.",
+    "Where links between items of the collection lead in `html`: an " +
+    "address with `{slug}` once.",
   examples: ["/blog/{slug}"],
 });
 
@@ -176,11 +185,15 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
   })
   .optional()
   .meta({
-    description:
-      "Which items are wanted, as `filter[name]=*.md`, `filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` in " +
-      "front of the value negates; all filters must hold. `*` and `?` stay within a path segment, `**` crosses. Also " +
-      "`filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in the order of `sort`, `filter[frontMatter.<key>][exists]=true`, and " +
-      "`filter[…][contains]=text` for all of these, without case or diacritics. " +
+    description: "Which items are wanted, as `filter[name]=*.md`, " +
+      "`filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` " +
+      "in " +
+      "front of the value negates; all filters must hold. `*` and `?` " +
+      "stay within a path segment, `**` crosses. Also " +
+      "`filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in the order " +
+      "of `sort`, `filter[frontMatter.<key>][exists]=true`, and " +
+      "`filter[…][contains]=text` for all of these, without case or " +
+      "diacritics. " +
       "At most 20, of 4,096 characters together.",
     type: "object",
     additionalProperties: {
@@ -193,7 +206,8 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
 
 const kind = parsed(parseKinds).optional().meta({
   description:
-    "Comma-separated `markdown`, `text`, `data`, `image`, `other`: only files of these kinds are items.",
+    "Comma-separated `markdown`, `text`, `data`, `image`, `other`: only " +
+    "files of these kinds are items.",
   examples: ["markdown,data"],
   type: "string",
 });
@@ -230,9 +244,10 @@ export const listParameters = z.object({
   filter,
   kind,
   search: parsed((value) => termsOf(value) && value).optional().meta({
-    description:
-      "Words that the text of an item has, all of them, in title, headings, other front matter or body; the last one may be " +
-      "the beginning of a word. Best first unless `sort` is given. Each item carries `match`. At most 32 words.",
+    description: "Words that the text of an item has, all of them, in title, " +
+      "headings, other front matter or body; the last one may be " +
+      "the beginning of a word. Best first unless `sort` is given. Each " +
+      "item carries `match`. At most 32 words.",
     examples: ["hello"],
     type: "string",
     minLength: 1,
@@ -240,19 +255,22 @@ export const listParameters = z.object({
   }),
   types: z.enum(["text", "infer"], "must be text or infer").optional().meta({
     description:
-      "What the cells of a CSV or TSV file are: texts, or with `infer` numbers, booleans and null where they look like it.",
+      "What the cells of a CSV or TSV file are: texts, or with `infer` " +
+      "numbers, booleans and null where they look like it.",
     default: "text",
   }),
   fields: parsed(parseFields).optional().meta({
-    description:
-      "Comma-separated keys of an item, `frontMatter.<key>` and `data.<key>` among them: only these are sent, and only what they need is " +
+    description: "Comma-separated keys of an item, `frontMatter.<key>` and " +
+      "`data.<key>` among them: only these are sent, and only what they " +
+      "need is " +
       "read, whatever `include…` says.",
     examples: ["slug,frontMatter.title"],
     type: "string",
   }),
   facets: parsed(parseFacets).optional().meta({
     description:
-      "At most 5 comma-separated `frontMatter.<key>` or `data.<key>`, whose values are counted over the filtered list.",
+      "At most 5 comma-separated `frontMatter.<key>` or `data.<key>`, " +
+      "whose values are counted over the filtered list.",
     examples: ["frontMatter.tags"],
     type: "string",
   }),
@@ -299,7 +317,8 @@ export const listParameters = z.object({
   },
   late(
     "limit",
-    `must be at most ${MAX_CONTENT_LIMIT} when content, HTML or history is included`,
+    `must be at most ${MAX_CONTENT_LIMIT} when content, HTML or history ` +
+      "is included",
   ),
 );
 
@@ -312,8 +331,8 @@ export const itemParameters = z.object({
   repo,
   branch,
   path: text(itemPathProblem, 4096).optional().meta({
-    description:
-      "The path of one file, from the repository's root; this, or `collection` and `slug`.",
+    description: "The path of one file, from the repository's root; this, or " +
+      "`collection` and `slug`.",
     examples: ["posts/hello.md"],
   }),
   collection: collection.optional(),
@@ -323,7 +342,8 @@ export const itemParameters = z.object({
   includeHistory,
   linkTemplate,
   includeNeighbors: flag(
-    "Whether the item carries `previous` and `next`, in the order of `sort` among what `filter` and `recursive` leave; " +
+    "Whether the item carries `previous` and `next`, in the order of " +
+      "`sort` among what `filter` and `recursive` leave; " +
       "needs `collection`.",
   ),
   sort,
@@ -369,7 +389,8 @@ export const collectionsParameters = z.object({
   branch,
   path: text(collectionProblem, 1024).transform(trimSlashes).optional().meta({
     description:
-      "The folder whose sub-folders are listed; the repository's root where omitted.",
+      "The folder whose sub-folders are listed; the repository's root " +
+      "where omitted.",
     examples: ["posts"],
     type: "string",
   }),
@@ -520,7 +541,8 @@ export function parseChangesQuery(search: string): ChangesParameters {
 /**
  * Decodes application/x-www-form-urlencoded (WHATWG URL) without repair. What a
  * browser would replace or drop is an error. Unknown parameters are named in
- * `ignored` and empty optional parameters are omitted. A bad parameter gets one message.
+ * `ignored` and empty optional parameters are omitted. A bad parameter gets one
+ * message.
  * @throws {CollectionsError} invalid-parameters if there are too many
  * parameters or some are bad. It names every bad one.
  */

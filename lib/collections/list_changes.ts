@@ -38,7 +38,7 @@ export async function listChanges(
   const before = since === commit
     ? after
     : await findOrNull(collection, earlierRead).catch(orUnknown);
-  // Without both this throws the error.
+  // If both are null, this throws the error.
   const about = after ?? before ?? await resolveCollection(collection, read);
 
   const isSame = before?.treeId === after?.treeId &&
@@ -56,7 +56,8 @@ export async function listChanges(
   }, { linearIn: bytes, isLong: bytes > LONG_BYTES });
   if (changes === null) {
     const why =
-      `more than ${MAX_CHANGES.files} files or ${MAX_CHANGES.bytes} bytes of paths changed`;
+      `more than ${MAX_CHANGES.files} files or ${MAX_CHANGES.bytes} ` +
+      "bytes of paths changed";
     throw problem("collection-too-large", {
       collection: displayPath(about.path),
       why,

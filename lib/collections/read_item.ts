@@ -110,7 +110,8 @@ export async function itemBody(
   }, read);
   if (isCut) {
     const detail =
-      `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it with format=raw.`;
+      `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it ` +
+      "with format=raw.";
     throw new CollectionsError("item-too-large", detail, {
       size: bytes.length,
       maxBytes,
@@ -159,8 +160,8 @@ async function findSlug(
   const paths = found.paths.map((path) => pathIn(folder.path, path));
   const [path] = paths;
   if (path === undefined) {
-    const state =
-      `The collection "${collection}" has no item with the slug "${slug}". Slugs are case-sensitive.`;
+    const state = `The collection "${collection}" has no item with the slug ` +
+      `"${slug}". Slugs are case-sensitive.`;
     throw problem("item-not-found", {
       state,
       suggestions: found.suggestions,

@@ -74,7 +74,8 @@ export function readConfig(
       byName.set(name, { name, label, folder, source: path, rule, fields });
     }
     const warning = byName.size > MAX_COLLECTIONS
-      ? `Cannot read "${path}" whole: it declares more than ${MAX_COLLECTIONS} collections`
+      ? `Cannot read "${path}" whole: it declares more than ` +
+        `${MAX_COLLECTIONS} collections`
       : null;
     return {
       collections: [...byName.values()].slice(0, MAX_COLLECTIONS),

@@ -22,7 +22,8 @@ export type ItemNeeds = Readonly<
 const NEEDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     nothing:
-      "name path slug sha size lfs contentType contentUrl htmlUrl match error index key",
+      "name path slug sha size lfs contentType contentUrl htmlUrl match " +
+      "error index key",
     content: "encoding content body",
     frontMatter: "frontMatter frontMatterError data",
     html: "html headings excerpt words mdxComponents htmlError",
@@ -57,7 +58,8 @@ export function parseFields(text: string): string[] {
   }
   const keys = [...NEEDS.keys()].join(", ");
   throw new SyntaxError(
-    `must be comma-separated keys of an item: ${keys}, frontMatter.<key> or data.<key>`,
+    `must be comma-separated keys of an item: ${keys}, ` +
+      "frontMatter.<key> or data.<key>",
   );
 }
 
@@ -72,7 +74,8 @@ export function parseFacets(text: string): string[] {
     return facets;
   }
   throw new SyntaxError(
-    `must be at most ${MAX_FACETS} comma-separated frontMatter.<key> or data.<key>`,
+    `must be at most ${MAX_FACETS} comma-separated frontMatter.<key> or ` +
+      "data.<key>",
   );
 }
 

@@ -1,4 +1,5 @@
-// Derives the media type, the kind and the slug of a file from its name. Lists and single files agree because both use this module.
+// Derives the media type, the kind and the slug of a file from its name. Lists
+// and single files agree because both use this module.
 
 import { mimes } from "mrmime";
 
@@ -7,11 +8,12 @@ import { mimes } from "mrmime";
  * something else (`.ts` is video).
  */
 const PLAIN_TEXT: ReadonlySet<string> = new Set(
-  ("adoc asciidoc astro cjs cts go jsx lock log mts njk liquid org php py rb rs rst sh svelte textile ts tsx vue")
+  ("adoc asciidoc astro cjs cts go jsx lock log mts njk liquid org php " +
+    "py rb rs rst sh svelte textile ts tsx vue")
     .split(" "),
 );
 const PLAIN_NAMES =
-  /^(readme|license|licence|copying|changelog|authors|makefile|dockerfile|cname)$/i;
+  /^(readme|licen[cs]e|copying|changelog|authors|makefile|dockerfile|cname)$/i;
 const PLAIN = "text/plain; charset=utf-8";
 
 /** Files of these types are not text whatever their bytes are. */
@@ -24,7 +26,8 @@ const BINARY =
  * `script-src 'self'`.
  */
 const ACTIVE =
-  /^(text\/(html|xml|javascript|xsl)|application\/(javascript|ecmascript|xml)|(?!image\/svg\+xml$).*\+xml)\b/;
+  /^text\/(html|xml|javascript|xsl)\b|^application\/((java|ecma)script|xml)\b/;
+const SVG = "image/svg+xml";
 
 /** Returns the part of a path after its last slash. */
 export function fileName(path: string): string {
@@ -111,5 +114,7 @@ export function needsReading(
 
 /** Returns the media type for sending a file's bytes unchanged. */
 export function rawContentType(contentType: string): string {
-  return ACTIVE.test(contentType) ? PLAIN : contentType;
+  const isActive = ACTIVE.test(contentType) ||
+    contentType !== SVG && /\+xml\b/.test(contentType);
+  return isActive ? PLAIN : contentType;
 }

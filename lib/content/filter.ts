@@ -1,8 +1,7 @@
 // Parses the filters of a list: `filter[frontMatter.tags]=deno`,
 // `filter[name]=*.md`, `filter[path]=!drafts/**`,
-// `filter[frontMatter.date][gte]=2026-01-01`, `filter[name][contains]=guide`. An
-// item must satisfy all filters.
-// Every invalid filter is reported.
+// `filter[frontMatter.date][gte]=2026-01-01`, `filter[name][contains]=guide`.
+// An item must satisfy all filters. Every invalid filter is reported.
 
 import type { ParameterError } from "../errors.ts";
 import { fileName } from "./file_names.ts";
@@ -22,8 +21,8 @@ const MAX_FILTERS = 20;
 const MAX_TOTAL_CHARS = 4096;
 
 const GRAMMAR =
-  "must be filter[name], filter[path] or filter[frontMatter.<key>], each also " +
-  "with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
+  "must be filter[name], filter[path] or filter[frontMatter.<key>], each " +
+  "also with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
 
 const FILTER_NAME = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s;
 
@@ -64,7 +63,8 @@ export function parseFilters(
       byPath.length + byFrontMatter.length + errors.length === MAX_FILTERS
     ) {
       const message = isLong
-        ? `must have at most ${MAX_TOTAL_CHARS} characters in all filters together`
+        ? `must have at most ${MAX_TOTAL_CHARS} characters in all filters ` +
+          "together"
         : `must be given at most ${MAX_FILTERS} times`;
       errors.push({ parameter: "filter", message });
       break;

@@ -29,8 +29,8 @@ const LIMITS = { maxChars: 256 * 1024, maxRepeatedChars: 16 * 1024 };
 
 /**
  * Returns the front matter at the start of a text, or its data if it has a data
- * format. A byte order mark may come first. A text has no front matter if the opening or closing line is missing
- * or if its YAML is not a mapping.
+ * format. A byte order mark may come first. A text has no front matter if the
+ * opening or closing line is missing or if its YAML is not a mapping.
  */
 export function readFrontMatter(
   text: string,

@@ -62,8 +62,8 @@ const SCHEMA: Schema = {
     ...ATTRIBUTES,
     "*": without(
       ATTRIBUTES["*"],
-      "accept acceptCharset accessKey action encType htmlFor isMap itemProp maxLength method multiple prompt readOnly " +
-        "selected tabIndex useMap",
+      "accept acceptCharset accessKey action encType htmlFor isMap itemProp " +
+        "maxLength method multiple prompt readOnly selected tabIndex useMap",
     ),
     blockquote: [],
     del: [],
@@ -83,8 +83,8 @@ const SCHEMA: Schema = {
  * Elements inside a line of text. Every other element ends the word before it.
  */
 const INLINE = new Set(
-  "a b code del em i img input ins kbd q rp rt ruby s samp span strike strong sub sup tt var"
-    .split(" "),
+  ("a b code del em i img input ins kbd q rp rt ruby s samp span strike " +
+    "strong sub sup tt var").split(" "),
 );
 
 const parser = unified().use(remarkParse).use(remarkGfm).freeze();

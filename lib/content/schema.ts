@@ -35,7 +35,7 @@ interface Shape {
   texts: Set<string> | null;
   /** The format of all texts. Null if they have none in common. */
   format: string | null | undefined;
-  /** By key of a mapping. The elements of lists are under null. */
+  /** The keys of mappings. The elements of lists are under null. */
   readonly below: Map<string | null, Shape>;
 }
 
@@ -128,8 +128,8 @@ function toSchema({ types, texts, format, below }: Shape): Schema {
 /** JSON types by the types of fields. Other types may hold anything. */
 const TYPES: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    string:
-      "string text markdown rich-text image file date datetime color uuid select relation reference map",
+    string: "string text markdown rich-text image file date datetime color " +
+      "uuid select relation reference map",
     boolean: "boolean",
     number: "number",
     object: "object keyvalue",

@@ -7,7 +7,7 @@ const CHARS = { before: 60, after: 180 };
 interface Word {
   readonly start: number;
   readonly end: number;
-  /** Without case and diacritics. */
+  /** The word without case and diacritics. */
   readonly folded: string;
 }
 

@@ -29,7 +29,8 @@ export function parseSort(text: string): Sort {
   const by = isPlain ? field : parseItemKey(field);
   if (by !== null) return { by, descending };
   throw new SyntaxError(
-    'must be path, name, size, frontMatter.<key> or data.<key>, with "-" in front for descending',
+    "must be path, name, size, frontMatter.<key> or data.<key>, with " +
+      '"-" in front for descending',
   );
 }
 

@@ -64,7 +64,7 @@ function objectType(
   const inner = `${indent}  `;
   const lines = Object.entries(properties ?? {}).map(([key, schema]) => {
     const mark = required?.includes(key) ? "" : "?";
-    // Without its own `toString` a mapping has the inherited one.
+    // A mapping without its own `toString` has the inherited one.
     const isInherited = mark !== "" && key in Object.prototype;
     const type = isInherited ? "unknown" : typeOf(schema, inner);
     return `${inner}${literal(key)}${mark}: ${type};\n`;

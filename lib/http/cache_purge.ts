@@ -11,7 +11,7 @@ import { ALL_TAG } from "./cache_tags.ts";
 
 /** Cloudflare takes at most 30 tags in one request on each of its plans. */
 const MAX_TAGS = 30;
-/** Beyond this everything is purged by one tag. */
+/** If more tags wait, everything is purged by one tag. */
 const MAX_PENDING = 1_000;
 const EVERY_MS = 1_000;
 /**

@@ -20,7 +20,10 @@ export function hasValidHost({ headers }: Request): boolean {
   return host === null || HOST.test(host);
 }
 
-/** The address of a request without its query, which may be long; null where it cannot be parsed. */
+/**
+ * Returns the address of a request without its query, which may be long.
+ * Returns null if it cannot be parsed.
+ */
 export const addressOf = ({ url }: Request): URL | null =>
   URL.parse(url.split("?", 1)[0]!);
 
@@ -35,7 +38,8 @@ export function checkHost(
   { isPreview }: OriginOptions,
 ): void {
   const url = hasValidHost(request) ? addressOf(request) : null;
-  // A request line may carry a whole address, whose host counts then (RFC 9112, 3.2.2).
+  // A request line may carry a whole address. Its host then counts (RFC 9112,
+  // 3.2.2).
   const isHost = url !== null && url.username + url.password === "" &&
     HOST.test(url.host);
   if (isHost && (!isPreview || LOOPBACK.test(url.hostname))) return;
@@ -82,7 +86,7 @@ export function baseUrl(
 ): string {
   if (publicUrl !== null) return publicUrl;
   const sent = addressOf(request);
-  // A request that was sent to no valid host gets a problem, whose addresses need some host.
+  // The problem response to an invalid host has addresses that need some host.
   const own = sent !== null && HOST.test(sent.host)
     ? sent
     : new URL("http://localhost");

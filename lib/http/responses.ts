@@ -15,9 +15,10 @@ import { yieldToEventLoop } from "../work/clock.ts";
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "Age, Allow, CDN-Cache-Control, Cache-Status, Cache-Tag, Content-Disposition, " +
-    "Content-Encoding, Content-Security-Policy, Cross-Origin-Resource-Policy, Date, ETag, Link, " +
-    "Location, RateLimit, RateLimit-Policy, Retry-After, Surrogate-Control, Surrogate-Key, Vary, " +
+    "Age, Allow, CDN-Cache-Control, Cache-Status, Cache-Tag, " +
+    "Content-Disposition, Content-Encoding, Content-Security-Policy, " +
+    "Cross-Origin-Resource-Policy, Date, ETag, Link, Location, RateLimit, " +
+    "RateLimit-Policy, Retry-After, Surrogate-Control, Surrogate-Key, Vary, " +
     "X-Accel-Expires, X-Content-Type-Options, X-Request-Id, X-TypeScript-Types",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",

@@ -40,7 +40,8 @@ export class UnderWay {
     if (this.countOf(client) >= MAX_PER_CLIENT) {
       throw new CollectionsError(
         "too-many-requests",
-        "Your address has too many requests under way. Read their responses to the end, or close their connections.",
+        "Your address has too many requests under way. Read their " +
+          "responses to the end, or close their connections.",
         { retryAfterSeconds: 1 },
       );
     }

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { KV_PREFIX, type KvTier } from "../cache/kv_tier.ts";
 import type { Clock } from "../work/clock.ts";
 
-/** As many names of 200 bytes fit into one value of the store. */
+/** That many names of 200 bytes fit into one value of the store. */
 const MAX_NAMES = 200;
 const POLL_MS = 1_000;
 /** The other processes have read a publication by then. */

@@ -80,7 +80,7 @@ export class FileList {
    */
   constructor(readonly bytes: Uint8Array) {
     if (bytes.buffer instanceof SharedArrayBuffer) countShared(bytes.length);
-    // Typed arrays need aligned views; what does not begin on 8 bytes is copied once.
+    // Typed arrays need aligned bytes. Others are copied once.
     const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
     const [count = 0, omitted = 0] = new Uint32Array(
       aligned.buffer,

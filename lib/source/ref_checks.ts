@@ -221,8 +221,8 @@ export class RefChecks {
   /**
    * Checks due refs ahead of need if `mayCheck` allows it. A ref is due if it
    * was requested since its last check began. Refs that caches in front hold
-   * are due more seldom. A few checks run at once so that
-   * requests do not wait behind very many refs. Never throws.
+   * are due more seldom. A few checks run at once so that requests do not wait
+   * behind very many refs. Never throws.
    */
   async refreshDue(mayCheck: (name: RefName) => boolean): Promise<void> {
     // The refs that are still queued come first.
@@ -262,8 +262,8 @@ export class RefChecks {
         repositoryKey(name) === repository && this.isRecent(atMs)
       );
     const wanted = new Set(inUse.filter(({ ref }) => ref.wantedAtMs > 0));
-    // A repository may have very many refs in caches in front. The other ones are
-    // due, a few at once.
+    // A repository may have very many refs in caches in front. The other ones
+    // are due, a few at once.
     for (const known of this.knownIn(repository)) {
       if (!this.isHeld(known.ref)) continue;
       if (known.name.branch === pushed) wanted.add(known);

@@ -164,8 +164,8 @@ export class ContentThread implements Compute {
   }
 
   /**
-   * Tries a task once. Returns the input if it took too long or the thread ended
-   * for another reason.
+   * Tries a task once. Returns the input if it took too long or the thread
+   * ended for another reason.
    * @throws {TimeLimitError} if the thread does not reply because it is out of
    * memory, or if it ended with an input that was moved to it.
    */

@@ -23,9 +23,10 @@ export interface Body {
 
 /**
  * Reads the body of a response to its end or until `isEnough` accepts the bytes
- * so far. Bodies of up to `freeBytes` reserve nothing. If `isGrowable` is set, a
- * body over 1 MiB is in a buffer that grows without a copy. `onWait` is called
- * before and after a wait for memory. That wait is not a delay of the source.
+ * so far. Bodies of up to `freeBytes` reserve nothing. If `isGrowable` is set,
+ * a body over 1 MiB is in a buffer that grows without a copy. `onWait` is
+ * called before and after a wait for memory. That wait is not a delay of the
+ * source.
  * @throws {RangeError} if the body is longer than `maxBytes`. Nothing more is
  * read then.
  * @throws what {@linkcode FairQueue.acquire} throws.

@@ -28,6 +28,8 @@ const BATCH_MAX_FILES = 50;
 const BATCH_MAX_BYTES = 1 << 20;
 /** GitHub cuts `Blob.text` at this many bytes. */
 const BATCH_MAX_TEXT_BYTES = 512_000;
+const TEXT_TYPE =
+  /^text\/|[/+](json|xml|yaml|toml|(java|type)script)$|^application\/x-/;
 /** JSON may take six bytes for one. */
 const BATCH_ANSWER_MAX_BYTES = 8 << 20;
 
@@ -53,10 +55,8 @@ export async function readBlobs(
     const objects = ids.map((id, index) =>
       `f${index}: object(oid: "${id}") { ... on Blob { text } }`
     );
-    const query =
-      `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { ${
-        objects.join(" ")
-      }}}`;
+    const query = "query ($owner: String!, $name: String!) { " +
+      `repository(owner: $owner, name: $name) { ${objects.join(" ")}}}`;
     const { bytes, release } = await client.request({
       kind: "graphql",
       url: host.graphqlUrl,
@@ -177,8 +177,7 @@ export function fitsBatch(file: FileRef): boolean {
   const type = extension === "ts"
     ? "text/plain"
     : registeredType(extension) ?? "text/plain";
-  return /^text\/|[/+](json|xml|yaml|toml|javascript|typescript)$|^application\/x-/
-    .test(type);
+  return TEXT_TYPE.test(type);
 }
 
 export function planBatches(files: readonly FileRef[]): FileRef[][] {

@@ -79,16 +79,15 @@ export async function readHistory(
       ? ["after: $after, ", "totalCount pageInfo { endCursor hasNextPage } "]
       : ["", ""];
     const histories = paths.map((_, index) =>
-      `f${index}: history(first: 1, ${cursor}path: $p${index}) { ${paged}nodes { oid committedDate message author { name } } }`
+      `f${index}: history(first: 1, ${cursor}path: $p${index}) { ` +
+      `${paged}nodes { oid committedDate message author { name } } }`
     );
     const query =
       `query ($owner: String!, $name: String!, $commit: GitObjectID!${
         withCreated ? ", $after: String" : ""
-      }${
-        variables.join("")
-      }) { repository(owner: $owner, name: $name) { object(oid: $commit) { ... on Commit { parents(first: 1) { nodes { oid } } ${
-        histories.join(" ")
-      } } } } }`;
+      }${variables.join("")}) { repository(owner: $owner, name: $name) { ` +
+      "object(oid: $commit) { ... on Commit { " +
+      `parents(first: 1) { nodes { oid } } ${histories.join(" ")} } } } }`;
     const named = paths.map((path, index) => [`p${index}`, path]);
     const { bytes, release } = await host.client.request({
       kind: "graphql",

@@ -131,8 +131,9 @@ const isSameFile = (a: Identity, b: Identity) =>
  * Errors for a file that is absent, has another type or may not be read.
  * `readLink` gives EINVAL for another type.
  */
-const MISSING =
-  /^(EACCES|EINVAL|EISDIR|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|ENXIO|EPERM|InvalidData|NotCapable|NotFound)$/;
+const MISSING_CODE =
+  /^E(ACCES|INVAL|ISDIR|LOOP|NAMETOOLONG|NOENT|NOTDIR|NXIO|PERM)$/;
+const MISSING_NAME = /^(InvalidData|NotCapable|NotFound)$/;
 
 /**
  * Returns the result of `read`, or null if there is nothing that may be read.
@@ -144,10 +145,8 @@ export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
   } catch (error) {
     // Deno's errors may have no code. InvalidData is a link whose target is not
     // UTF-8.
-    const { code, name } = error as { code?: string; name?: string };
-    if ([code, name].some((text) => text !== undefined && MISSING.test(text))) {
-      return null;
-    }
+    const { code = "", name } = error as Error & { code?: string };
+    if (MISSING_CODE.test(code) || MISSING_NAME.test(name)) return null;
     throw error;
   }
 }
