@@ -302,23 +302,23 @@ export interface ParameterError {
 
 /** Additional fields of the problem response. */
 interface ErrorFacts {
-  readonly errors?: readonly ParameterError[];
-  readonly suggestions?: readonly string[] | undefined;
-  readonly size?: number;
-  readonly maxBytes?: number;
-  readonly htmlUrl?: string;
+  errors?: readonly ParameterError[];
+  suggestions?: readonly string[] | undefined;
+  size?: number;
+  maxBytes?: number;
+  htmlUrl?: string;
   /** Paths of the files that have the slug. */
-  readonly paths?: readonly string[];
+  paths?: readonly string[];
   /** Whole seconds after which the same request can succeed. */
-  readonly retryAfterSeconds?: number;
+  retryAfterSeconds?: number;
 }
 
 interface ErrorOptions extends ErrorFacts {
   /**
    * Text for the log: `Cannot <do> "<what>": <state>`. Defaults to `detail`.
    */
-  readonly message?: string;
-  readonly cause?: unknown;
+  message?: string;
+  cause?: unknown;
 }
 
 /**

@@ -64,8 +64,8 @@ export class LineLog {
   constructor(
     private readonly sink: LineSink,
     { level, clock = systemClock }: {
-      readonly level: LogLevel;
-      readonly clock?: Clock;
+      level: LogLevel;
+      clock?: Clock;
     },
   ) {
     this.level = level;

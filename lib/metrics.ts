@@ -45,7 +45,7 @@ export class Metrics {
   private readonly counts = new Map([["stale_answers_total", 0]]);
   private readonly latencies = new Map<
     string,
-    { readonly buckets: number[]; sumMs: number }
+    { buckets: number[]; sumMs: number }
   >();
 
   /**

@@ -78,12 +78,12 @@ const RESPONSES_SHARE = 0.3;
 export async function openServices(
   config: Config,
   parts: {
-    readonly clock?: Clock;
-    readonly log?: LineLog;
-    readonly kv?: Deno.Kv;
-    readonly compute?: Compute;
+    clock?: Clock;
+    log?: LineLog;
+    kv?: Deno.Kv;
+    compute?: Compute;
     /** Returns the number of isolates that share the tokens now. */
-    readonly isolates?: () => number;
+    isolates?: () => number;
   } = {},
 ) {
   const { clock = systemClock, kv, isolates = () => 1 } = parts;
@@ -331,7 +331,7 @@ async function openTokens(
     appPrivateKeyFile,
     github: { apiUrl },
   }: Config,
-  parts: { readonly clock: Clock; readonly log: Log },
+  parts: { clock: Clock; log: Log },
 ): Promise<TokenSupply> {
   const orStop = <T>(name: string, opening: Promise<T>, state?: string) =>
     opening.catch(({ message }) => {
@@ -362,7 +362,7 @@ async function openTier(
   { kvPath, kvWriteBytesPerHour }: Config,
   scope: string,
   given: Deno.Kv | undefined,
-  options: { readonly clock: Clock; readonly log: Log },
+  options: { clock: Clock; log: Log },
 ) {
   const { clock, log } = options;
   const makeTier = (open: () => Promise<Deno.Kv>) =>

@@ -377,7 +377,7 @@ export const itemParameters = z.object({
 
 type Ignored = {
   /** The first unknown parameters by name, for `warnings`. */
-  readonly ignored?: readonly string[] | undefined;
+  ignored?: readonly string[] | undefined;
 };
 /**
  * Parameters of `GET /api/list-collections` in the order of the contract's

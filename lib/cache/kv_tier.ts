@@ -104,7 +104,7 @@ export class KvTier {
    */
   async get(
     keys: readonly CacheKey[],
-    options: { readonly consistency?: Deno.KvConsistencyLevel } = {},
+    options: { consistency?: Deno.KvConsistencyLevel } = {},
   ): Promise<(Bytes | null)[]> {
     const count = Math.ceil(keys.length / KEYS_PER_READ);
     const reads = Array.from({ length: count }, async (_, n) => {
@@ -129,8 +129,8 @@ export class KvTier {
     key: CacheKey,
     value: Uint8Array,
     { ttlMs, isEssential = false }: {
-      readonly ttlMs: number;
-      readonly isEssential?: boolean;
+      ttlMs: number;
+      isEssential?: boolean;
     },
   ): void {
     const pendingBytes = this.pendingBytes + value.length;

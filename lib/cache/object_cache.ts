@@ -60,9 +60,9 @@ export class ObjectCache {
    */
   constructor(
     private readonly options: {
-      readonly maxBytes: number;
-      readonly kv: KvTier | null;
-      readonly onHit?: (tier: "memory" | "kv") => void;
+      maxBytes: number;
+      kv: KvTier | null;
+      onHit?: (tier: "memory" | "kv") => void;
     },
   ) {
     this.memory = new LRUCache({ maxSize: Math.floor(options.maxBytes) });
@@ -89,8 +89,8 @@ export class ObjectCache {
     repository: string,
     ids: readonly string[],
     { memoryOnly = false, onStoreRead }: {
-      readonly memoryOnly?: boolean;
-      readonly onStoreRead?: (count: number) => void;
+      memoryOnly?: boolean;
+      onStoreRead?: (count: number) => void;
     } = {},
   ): Promise<Map<string, T>> {
     const { kv, onHit } = this.options;
@@ -158,7 +158,7 @@ export class ObjectCache {
 }
 
 function memoryKey(
-  kind: { readonly name: string },
+  kind: { name: string },
   repository: string,
   id: string,
 ): string {

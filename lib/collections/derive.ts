@@ -40,13 +40,13 @@ export function runOverFrontMatter<Input, Output extends object>(
   task: Task<Input, Output | Missing>,
   input: Input,
   { fileAt, onFailure, blobs, ...options }: {
-    readonly subject: string;
-    readonly linearIn?: number;
+    subject: string;
+    linearIn?: number;
     /** Returns the file for an index that the task reported as missing. */
-    readonly fileAt: (index: number) => FileRef;
+    fileAt: (index: number) => FileRef;
     /** Called for each unreadable file after all others are derived. */
-    readonly onFailure: (id: string, error: Error) => void;
-    readonly blobs?: Blobs;
+    onFailure: (id: string, error: Error) => void;
+    blobs?: Blobs;
   },
 ): Promise<Output> {
   const repository = repositoryOf(read);
@@ -98,8 +98,8 @@ async function deriveFrom<Common extends Pick<FilesInput, "repository">>(
   task: Task<Common & FilesInput, Batch<void>>,
   common: Common,
   { blobs, onFailure }: {
-    readonly blobs?: Blobs | undefined;
-    readonly onFailure: (id: string, error: Error) => void;
+    blobs?: Blobs | undefined;
+    onFailure: (id: string, error: Error) => void;
   },
 ): Promise<void> {
   await workOn(files, read, {
@@ -124,9 +124,9 @@ export async function renderFiles(
   files: readonly FileRef[],
   read: ReadContext,
   { blobs, areMdx, onResult }: {
-    readonly blobs: Blobs;
-    readonly areMdx: boolean;
-    readonly onResult: (
+    blobs: Blobs;
+    areMdx: boolean;
+    onResult: (
       id: string,
       result: Uint8Array | string | Error,
     ) => void;
@@ -150,8 +150,8 @@ async function workOn<T>(
   files: Iterable<FileRef>,
   read: ReadContext,
   { blobs: known, work, onResult }: {
-    readonly blobs: Blobs | undefined;
-    readonly work: (
+    blobs: Blobs | undefined;
+    work: (
       batch: FilesInput["files"],
       isLong: boolean,
     ) => Promise<Batch<T>>;
@@ -159,7 +159,7 @@ async function workOn<T>(
      * Gets an error if the file cannot be read. Gets null if the file takes too
      * long even alone.
      */
-    readonly onResult: (
+    onResult: (
       id: string,
       result: T | Error | null,
     ) => void | Promise<void>;
@@ -229,7 +229,7 @@ function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
 }
 
 /** Returns the first files of up to 1 MiB together but at least one. */
-function batchOf<File extends { readonly length: number }>(
+function batchOf<File extends { length: number }>(
   files: readonly File[],
 ): File[] {
   let bytes = 0;

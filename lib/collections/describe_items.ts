@@ -39,22 +39,22 @@ export type ListedItem = ContentFile & Pick<DescribedFile, "match">;
 
 /** The files of a response and what the response says about them. */
 interface Page {
-  readonly files: readonly ListedItem[];
-  readonly needs: ItemNeeds;
+  files: readonly ListedItem[];
+  needs: ItemNeeds;
   /** See `DescribeInput`. */
-  readonly fields?: readonly string[] | undefined;
-  readonly linkTemplate?: string | undefined;
+  fields?: readonly string[] | undefined;
+  linkTemplate?: string | undefined;
   /** The collection that contains the files. Null for a single file. */
-  readonly folder: CollectionFolder | null;
+  folder: CollectionFolder | null;
   /** The files that links between items may lead to. */
-  readonly linked?: {
-    readonly folder: CollectionFolder;
-    readonly files: FileList;
+  linked?: {
+    folder: CollectionFolder;
+    files: FileList;
   } | null;
   /** Maximum size of the items as JSON. */
-  readonly maxBytes: number;
+  maxBytes: number;
   /** Files that were read already. */
-  readonly blobs?: Blobs;
+  blobs?: Blobs;
 }
 
 /** Maximum size of a JSON response. */
@@ -82,7 +82,7 @@ const renderedKind: ObjectKind<Uint8Array> = {
   codec: { encode: (bytes) => bytes, decode: (bytes) => bytes },
 };
 const failureKind: ObjectKind<
-  { readonly message: string; readonly untilMs: number }
+  { message: string; untilMs: number }
 > = {
   name: "html-failure",
   sizeOf: ({ message }) => 100 + 2 * message.length,
@@ -101,7 +101,7 @@ type PageFile = { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] };
 export async function describeItems(
   page: Page,
   read: ReadContext,
-): Promise<Description & { readonly cacheForMs: number }> {
+): Promise<Description & { cacheForMs: number }> {
   const { needs } = page;
   const files: PageFile[] = page.files.map((file) => withPointer(file, read));
   const hasHistory = !needs.history || await addHistory(files, page, read);

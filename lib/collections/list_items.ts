@@ -158,11 +158,11 @@ function envelopeOf(
   parameters: ListParameters,
   read: ReadContext,
   { path, source, totalItems, facets, warnings }: {
-    readonly path: string;
-    readonly source?: string | undefined;
-    readonly totalItems: number;
-    readonly facets: FacetsBody;
-    readonly warnings: readonly string[];
+    path: string;
+    source?: string | undefined;
+    totalItems: number;
+    facets: FacetsBody;
+    warnings: readonly string[];
   },
 ) {
   const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;

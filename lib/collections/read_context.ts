@@ -139,7 +139,7 @@ export async function readBlob(
 }
 
 type TaskOptions = Pick<RunOptions, "isLong" | "linearIn"> & {
-  readonly subject?: string;
+  subject?: string;
 };
 
 /**
@@ -178,7 +178,7 @@ export async function runTask<Input, Output>(
  */
 export async function runSupplied<Input, Output extends object, Missing>(
   read: ReadContext,
-  task: Task<Input, Output | { readonly missing: Missing }>,
+  task: Task<Input, Output | { missing: Missing }>,
   input: Input,
   options: TaskOptions,
   supply: (missing: Missing) => Promise<unknown>,
@@ -201,9 +201,9 @@ export async function runSupplied<Input, Output extends object, Missing>(
 export async function runJob<T>(
   read: ReadContext,
   { key, collection, work }: {
-    readonly key: string;
-    readonly collection: string;
-    readonly work: (read: ReadContext) => Promise<T>;
+    key: string;
+    collection: string;
+    work: (read: ReadContext) => Promise<T>;
   },
 ): Promise<T> {
   const {

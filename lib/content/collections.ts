@@ -46,7 +46,7 @@ export interface DescribedCollections {
 }
 
 type Found = Omit<CollectionBody, "schema"> & {
-  readonly rule?: EntryRule | undefined;
+  rule?: EntryRule | undefined;
   schema?: Schema;
 };
 
@@ -136,7 +136,7 @@ function* indicesOf({ path, rule }: Found, files: FileList) {
 }
 
 interface Folder {
-  readonly path: string;
+  path: string;
   files: number;
   /** Markdown that is not about the code. */
   articles: number;
@@ -144,7 +144,7 @@ interface Folder {
   /** Articles in it, in a folder of their own or in folders of numbers. */
   own: number;
   /** The collections in it. */
-  readonly found: string[];
+  found: string[];
 }
 
 /**

@@ -12,7 +12,7 @@ const MAX_VALUES = 100;
 const MAX_CHARS = 1024;
 
 type FacetValue = string | number | boolean;
-type Counted = { readonly value: FacetValue; readonly count: number };
+type Counted = { value: FacetValue; count: number };
 
 /**
  * Counts the scalar values of each key. A list counts each of its elements once

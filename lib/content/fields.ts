@@ -100,7 +100,7 @@ export function needsOf(
     includeHtml = false,
     includeHistory = false,
   }:
-    & { readonly fields?: readonly string[] | undefined }
+    & { fields?: readonly string[] | undefined }
     & {
       readonly [
         Key in "Content" | "FrontMatter" | "Html" | "History" as `include${Key}`

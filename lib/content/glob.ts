@@ -100,7 +100,7 @@ function matchTests<Part>(
  * them. The first run must be at the start and the last run at the end. `find`
  * returns the first position of a run up to `to`, or -1 if there is no match.
  */
-function matchRuns<Run extends { readonly length: number }>(
+function matchRuns<Run extends { length: number }>(
   [first, ...others]: readonly Run[],
   length: number,
   find: (run: Run, from: number, to: number) => number,

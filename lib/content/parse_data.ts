@@ -62,7 +62,7 @@ export class DataError extends Error {
  */
 export function parseData(
   text: string,
-  { format, ...limits }: DataLimits & { readonly format: DataFormat },
+  { format, ...limits }: DataLimits & { format: DataFormat },
 ): PlainValue {
   if (text.length > limits.maxChars) {
     throw new DataError(
@@ -191,7 +191,7 @@ function* tokensOf(text: string) {
 }
 
 type ErrorHandler = (
-  at: number | readonly number[] | { readonly offset: number },
+  at: number | readonly number[] | { offset: number },
   code: string,
   message: string,
   isWarning?: boolean,

@@ -21,7 +21,7 @@ const MAX_BYTES = 1 << 20;
  */
 export function render(
   { repository, files, areMdx = false }: FilesInput & {
-    readonly areMdx?: boolean;
+    areMdx?: boolean;
   },
   pace: Pace,
 ): Batch<Uint8Array<ArrayBuffer> | string> {

@@ -118,7 +118,7 @@ export function webUrlOf(
 export function resolveAddress(
   { kind, path: relative, fragment }: RelativeAddress,
   filePath: string,
-  targets: LinkTargets & { readonly slugOf: (path: string) => string | null },
+  targets: LinkTargets & { slugOf: (path: string) => string | null },
 ): string | null {
   const path = repositoryPath(relative, filePath);
   if (path === null) return null;

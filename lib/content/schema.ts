@@ -30,13 +30,13 @@ const DATE_FORMATS: readonly (readonly [format: string, RegExp])[] = [
 /** What is known of the values at one place of front matter. */
 interface Shape {
   count: number;
-  readonly types: Map<string, number>;
+  types: Map<string, number>;
   /** Distinct texts. Null if there are too many or one is too long. */
   texts: Set<string> | null;
   /** The format of all texts. Null if they have none in common. */
   format: string | null | undefined;
   /** The keys of mappings. The elements of lists are under null. */
-  readonly below: Map<string | null, Shape>;
+  below: Map<string | null, Shape>;
 }
 
 const newShape = (): Shape => ({

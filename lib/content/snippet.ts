@@ -5,10 +5,10 @@ import { SEPARATOR, WORD } from "./search_terms.ts";
 const CHARS = { before: 60, after: 180 };
 
 interface Word {
-  readonly start: number;
-  readonly end: number;
+  start: number;
+  end: number;
   /** The word without case and diacritics. */
-  readonly folded: string;
+  folded: string;
 }
 
 /**

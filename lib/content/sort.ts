@@ -46,9 +46,9 @@ export function sortIndices(
   indices: readonly number[],
   { by, descending }: Sort,
   keys: {
-    readonly name: (index: number) => string;
-    readonly size: (index: number) => number;
-    readonly item: (index: number) => PlainObject | null;
+    name: (index: number) => string;
+    size: (index: number) => number;
+    item: (index: number) => PlainObject | null;
   },
 ): Uint32Array {
   const keyOf = (index: number): SortKey | null => {
@@ -59,7 +59,7 @@ export function sortIndices(
     }
     return sortKeyOf(readItemKey(keys.item(index), by));
   };
-  const keyed: { readonly index: number; readonly key: SortKey }[] = [];
+  const keyed: { index: number; key: SortKey }[] = [];
   const others: number[] = [];
   for (const index of indices) {
     const key = keyOf(index);

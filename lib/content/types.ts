@@ -9,7 +9,7 @@ import type { Schema } from "./schema.ts";
  * each collection's front matter by its name.
  */
 export function typesOf(
-  collections: readonly { readonly name: string; readonly schema?: Schema }[],
+  collections: readonly { name: string; schema?: Schema }[],
 ): string {
   const used = new Set(["Collections"]);
   const named = collections.map(({ name, schema = {} }) => {

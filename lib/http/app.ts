@@ -296,11 +296,11 @@ function writeRequestLine(
       "request" | "id" | "route" | "repository" | "startedAtMs"
     >
     & {
-      readonly status: number;
-      readonly cacheStatus: string | undefined;
+      status: number;
+      cacheStatus: string | undefined;
       /** The length of the body that is sent. */
-      readonly bytes: number;
-      readonly client: () => string;
+      bytes: number;
+      client: () => string;
     },
 ): void {
   const durationMs = clock.monotonicMs() - line.startedAtMs;

@@ -69,10 +69,10 @@ const JOB_WAIT_SHARE = 0.8;
 const MAX_STALE_MS = 24 * 3_600_000;
 
 interface Found {
-  readonly entry: ResponseEntry;
-  readonly isComplete: boolean;
+  entry: ResponseEntry;
+  isComplete: boolean;
   /** Whether the response was made from an older commit. */
-  readonly isOlder?: boolean;
+  isOlder?: boolean;
 }
 
 /**

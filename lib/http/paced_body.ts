@@ -27,7 +27,7 @@ const MIN_BYTES_PER_MS = 4;
 export class LargeBodies {
   private readonly held = new Map<
     Bytes,
-    { readonly permit: Permit; holders: number }
+    { permit: Permit; holders: number }
   >();
 
   constructor(private readonly memory: FairQueue) {}
@@ -63,8 +63,8 @@ export class LargeBodies {
 export function pacedBody(
   bytes: Bytes,
   { clock, onEnd = () => {} }: {
-    readonly clock: Clock;
-    readonly onEnd?: () => void;
+    clock: Clock;
+    onEnd?: () => void;
   },
 ): ReadableStream<Bytes> {
   // Cleared at the end because a connection may reference the stream for

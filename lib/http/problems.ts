@@ -107,8 +107,8 @@ async function pageOf(
   code: ProblemCode,
   root: string,
   { headers, ...options }: {
-    readonly status?: number;
-    readonly headers: Readonly<Record<string, string>>;
+    status?: number;
+    headers: Readonly<Record<string, string>>;
   },
 ): Promise<Response> {
   const { status, title, meaning, todo } = ERRORS[code];

@@ -20,9 +20,9 @@ export const PROCESSOR_MS_PER_MISS = 100;
 
 interface Bucket {
   /** Monotonic milliseconds at which the bucket is full again. */
-  readonly fullAtMs: number;
+  fullAtMs: number;
   /** Fractions of misses that are not charged yet. */
-  readonly uncharged: number;
+  uncharged: number;
 }
 
 /**

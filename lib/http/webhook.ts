@@ -47,8 +47,8 @@ const payloadSchema = z.object({
  * The repository of a delivery and the pushed branch, if there is one. `former`
  * is the repository's name before a rename or a transfer.
  */
-type Change = RepositoryName & { readonly branch: string | null };
-type Delivery = Change & { readonly former?: RepositoryName };
+type Change = RepositoryName & { branch: string | null };
+type Delivery = Change & { former?: RepositoryName };
 
 /** Receives deliveries and reports changed repositories. */
 export class Webhook {
@@ -66,13 +66,13 @@ export class Webhook {
   constructor(
     private readonly options: {
       /** One or more values of GITHUB_WEBHOOK_SECRET. Any of them may sign. */
-      readonly secrets: readonly string[];
-      readonly clock: Clock;
+      secrets: readonly string[];
+      clock: Clock;
       /**
        * Called at most once a second for each repository that deliveries report
        * as changed. The branch is null if it is not known.
        */
-      readonly onChange: (name: Change) => void;
+      onChange: (name: Change) => void;
     },
   ) {
     const algorithm = { name: "HMAC", hash: "SHA-256" };

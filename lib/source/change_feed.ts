@@ -40,20 +40,20 @@ export class ChangeFeed {
 
   constructor(
     private readonly options: {
-      readonly tier: KvTier;
-      readonly clock: Clock;
+      tier: KvTier;
+      clock: Clock;
       /**
        * The scope of the tier. Only processes with the same scope share
        * changes.
        */
-      readonly scope: string;
+      scope: string;
       /**
        * `watch` sees what other processes write to a remote store. It does not
        * see what they write to a file.
        */
-      readonly isRemote: boolean;
+      isRemote: boolean;
       /** Called once for each name that another process published. */
-      readonly onChange: (name: string) => void;
+      onChange: (name: string) => void;
     },
   ) {
     this.key = [KV_PREFIX, "changes", options.scope];

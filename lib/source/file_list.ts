@@ -185,7 +185,7 @@ export class FileListBuilder {
   private isSorted = true;
   private omitted = 0;
 
-  constructor(exact?: { readonly count: number; readonly pathBytes: number }) {
+  constructor(exact?: { count: number; pathBytes: number }) {
     const { count, pathBytes } = exact ?? { count: 128, pathBytes: 4096 };
     const size = bytesFor(count, pathBytes);
     this.block = new Uint8Array(
@@ -298,7 +298,7 @@ export class FileListBuilder {
 }
 
 /** Sorts files in the byte order of lists. Strings would compare by UTF-16. */
-export function inPathOrder<T extends { readonly path: string }>(
+export function inPathOrder<T extends { path: string }>(
   files: readonly T[],
 ): T[] {
   return files.map((file) => ({ file, path: encoder.encode(file.path) }))

@@ -56,16 +56,16 @@ type RefRecord = { commit: string; validators: string; checkedAtMs: number };
 
 /** The error with which the source reported a ref or its repository missing. */
 interface Tombstone {
-  readonly name: RefName;
-  readonly code: CollectionsError["code"];
-  readonly detail: string;
+  name: RefName;
+  code: CollectionsError["code"];
+  detail: string;
   /** When the request that found this was sent, in ms since the epoch. */
-  readonly atMs: number;
+  atMs: number;
   /**
    * False if the source failed before its response was complete. The known
    * state is then invalid but another may exist.
    */
-  readonly isCertain: boolean;
+  isCertain: boolean;
 }
 
 /**
@@ -73,8 +73,8 @@ interface Tombstone {
  * belong to the source.
  */
 interface KnownRef {
-  readonly name: RefName;
-  readonly ref: RefState;
+  name: RefName;
+  ref: RefState;
   validators: string;
   /**
    * Whether this process checked the ref since it was last reported as changed.
@@ -135,17 +135,17 @@ export class RefChecks {
 
   constructor(
     private readonly options: {
-      readonly source: Source;
+      source: Source;
       /** The store of refs and tombstones, or null. */
-      readonly kv: KvTier | null;
-      readonly retries: SourceRetries;
-      readonly clock: Clock;
+      kv: KvTier | null;
+      retries: SourceRetries;
+      clock: Clock;
       /** How long a checked ref may be served without another check, in ms. */
-      readonly freshForMs: number;
+      freshForMs: number;
       /** Whether clients may request commits by their ids. */
-      readonly commitIds: boolean;
+      commitIds: boolean;
       /** The caches in front that are purged or null. */
-      readonly edge: Edge | null;
+      edge: Edge | null;
     },
   ) {}
 

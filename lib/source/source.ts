@@ -287,13 +287,13 @@ export interface Source {
   history?(
     snapshot: Snapshot,
     query: {
-      readonly files: readonly FileRef[];
-      readonly withCreated: boolean;
+      files: readonly FileRef[];
+      withCreated: boolean;
     },
     context: RequestContext,
   ): Promise<{
-    readonly changes: ReadonlyMap<string, FileHistory | Error>;
-    readonly parent: string | null;
+    changes: ReadonlyMap<string, FileHistory | Error>;
+    parent: string | null;
   }>;
 
   /**

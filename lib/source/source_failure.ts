@@ -14,14 +14,14 @@ export class SourceFailure extends CollectionsError {
     { code, detail, facts, message, cause }: CollectionsError,
     readonly consequences: {
       /** Whether the source sent no response at all. */
-      readonly isUnreached?: boolean;
+      isUnreached?: boolean;
       /** The pause that the source requested, in ms. */
-      readonly waitMs?: number;
+      waitMs?: number;
       /**
        * Set if the source reported the repository or ref missing before it
        * failed. Nothing older may then be served.
        */
-      readonly missing?: CollectionsError | null;
+      missing?: CollectionsError | null;
     },
   ) {
     super(code, detail, { ...facts, message, cause });

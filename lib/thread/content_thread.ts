@@ -45,7 +45,7 @@ export class ContentThreads implements Compute {
   readonly #threads: readonly ContentThread[];
 
   constructor(
-    options: { readonly clock: Clock; readonly log: Log },
+    options: { clock: Clock; log: Log },
     cores: number,
   ) {
     this.#threads = Array.from(
@@ -103,7 +103,7 @@ export class ContentThread implements Compute {
   #longAfterMs = -Infinity;
 
   constructor(
-    private readonly options: { readonly clock: Clock; readonly log: Log },
+    private readonly options: { clock: Clock; log: Log },
   ) {
     this.#queue = new FairQueue({ ...QUEUE, clock: options.clock });
   }

@@ -46,11 +46,11 @@ interface Client {
 }
 
 interface Waiter {
-  readonly client: Client;
-  readonly weight: number;
-  readonly arrived: number;
-  readonly delay: number;
-  readonly admit: (permit: Permit) => void;
+  client: Client;
+  weight: number;
+  arrived: number;
+  delay: number;
+  admit: (permit: Permit) => void;
 }
 
 const MAX_CLIENTS = 10_000;
@@ -82,10 +82,10 @@ export class FairQueue {
    */
   async acquire(
     { client: name, weight = 1, delay = 0, signal }: {
-      readonly client: string;
-      readonly weight?: number;
-      readonly delay?: number;
-      readonly signal?: AbortSignal | undefined;
+      client: string;
+      weight?: number;
+      delay?: number;
+      signal?: AbortSignal | undefined;
     },
   ): Promise<Permit> {
     signal?.throwIfAborted();

@@ -43,14 +43,14 @@ export async function readBody(
     signal,
     onWait,
   }: {
-    readonly memory: FairQueue;
-    readonly client: string;
-    readonly maxBytes: number;
-    readonly freeBytes?: number;
-    readonly isEnough?: ((bytes: Uint8Array) => boolean) | undefined;
-    readonly isGrowable?: boolean;
-    readonly signal: AbortSignal;
-    readonly onWait: (isWaiting: boolean) => void;
+    memory: FairQueue;
+    client: string;
+    maxBytes: number;
+    freeBytes?: number;
+    isEnough?: ((bytes: Uint8Array) => boolean) | undefined;
+    isGrowable?: boolean;
+    signal: AbortSignal;
+    onWait: (isWaiting: boolean) => void;
   },
 ): Promise<Body> {
   let permit: Permit | null = null;

@@ -32,8 +32,8 @@ export class RetryTable<Failure> {
   constructor(
     private readonly clock: Clock,
     private readonly times: {
-      readonly firstMs: number;
-      readonly maxMs: number;
+      firstMs: number;
+      maxMs: number;
     } = {
       firstMs: 0,
       maxMs: 0,

@@ -5,8 +5,8 @@ import { orAborted } from "./clock.ts";
 import { CollectionsError } from "../errors.ts";
 
 interface Flight<T> {
-  readonly result: Promise<T>;
-  readonly controller: AbortController;
+  result: Promise<T>;
+  controller: AbortController;
   waiting: number;
 }
 

@@ -42,10 +42,10 @@ interface Installation {
   /**
    * Null if the account has no installation. Undefined while that is unknown.
    */
-  readonly id: number | null | undefined;
-  readonly token: Token | null;
-  readonly askedAtMs: number;
-  readonly renewAtMs: number;
+  id: number | null | undefined;
+  token: Token | null;
+  askedAtMs: number;
+  renewAtMs: number;
 }
 
 /** The tokens of the installations of one App. */
@@ -60,12 +60,12 @@ export class AppTokens implements TokenSupply {
   constructor(
     private readonly options: {
       /** The App's id or its client id. */
-      readonly id: string;
+      id: string;
       /** The App's private key in PEM. */
-      readonly privateKey: string;
-      readonly apiUrl: string;
-      readonly clock: Clock;
-      readonly log: Log;
+      privateKey: string;
+      apiUrl: string;
+      clock: Clock;
+      log: Log;
     },
   ) {}
 

@@ -9,9 +9,9 @@ import { parseJson } from "./json.ts";
 
 interface BlobAnswer {
   /** The bytes of each blob. Null if GitHub did not send it whole and exact. */
-  readonly blobs: readonly (Uint8Array<ArrayBuffer> | null)[];
+  blobs: readonly (Uint8Array<ArrayBuffer> | null)[];
   /** Indices of blobs that are missing from a response with errors. */
-  readonly failed: readonly number[];
+  failed: readonly number[];
 }
 
 /**

@@ -73,7 +73,7 @@ export interface GitHubRequest {
 }
 
 /** `release` must be called after its bytes are parsed. */
-type HttpAnswer = Body & { readonly status: number; readonly headers: Headers };
+type HttpAnswer = Body & { status: number; headers: Headers };
 
 /**
  * A response that says something about the repository. It is 2xx, 3xx or a 4xx

@@ -44,7 +44,7 @@ export class GitRefs {
   });
 
   constructor(
-    private readonly host: GitHubHost & { readonly gitUrl: string },
+    private readonly host: GitHubHost & { gitUrl: string },
     private readonly log: Log,
   ) {
     this.retries = new RetryTable(host.clock);
@@ -58,7 +58,7 @@ export class GitRefs {
   async find(
     query: BranchQuery,
     context: RequestContext,
-  ): Promise<FoundCommit | { readonly missing: CollectionsError | null }> {
+  ): Promise<FoundCommit | { missing: CollectionsError | null }> {
     const { owner, repo, branch } = query;
     const { allowedRepos } = this.host;
     if (this.retries.failureOf(HOST, repositoryKey(query)) !== null) {

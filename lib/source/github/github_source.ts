@@ -34,7 +34,7 @@ interface GitHubSourceOptions
   extends
     Omit<GitHubClientOptions, "apiVersion">,
     Pick<GitHubHost, "allowedRepos" | "compute"> {
-  readonly addresses: GitHubAddresses;
+  addresses: GitHubAddresses;
 }
 
 /**

@@ -203,7 +203,7 @@ export function refusal(
  */
 export function parseAnswer<T>(
   schema: z.ZodType<T>,
-  { bytes }: { readonly bytes: Uint8Array },
+  { bytes }: { bytes: Uint8Array },
 ): T {
   const { success, data, error } = schema.safeParse(parseJson(bytes));
   if (success) return data;

@@ -55,10 +55,10 @@ const REDIRECT_PATH =
  */
 export async function lsRefs(
   { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & {
-    readonly gitUrl: string;
+    gitUrl: string;
   },
   { forms, owner, repo }: RepositoryName & {
-    readonly forms: readonly string[];
+    forms: readonly string[];
   },
   context: RequestContext,
 ): Promise<RefAnswer & RepositoryName | null> {

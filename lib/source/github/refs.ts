@@ -71,7 +71,7 @@ const MAX_BYTES = 128 << 10;
 export async function isCommit(
   host: GitHubHost,
   name: RepositoryName,
-  { id, context }: { readonly id: string; readonly context: RequestContext },
+  { id, context }: { id: string; context: RequestContext },
 ): Promise<boolean> {
   const base = namedBase(name);
   const answer = await send(host, {
@@ -218,7 +218,7 @@ export async function findByRest(
 async function send(
   host: GitHubHost,
   request: Omit<RepositoryRequest, "maxBytes"> & {
-    readonly kind: keyof typeof ACCEPT;
+    kind: keyof typeof ACCEPT;
   },
 ) {
   const accept = ACCEPT[request.kind];

@@ -112,10 +112,10 @@ export class TokenPool {
   constructor(
     readonly supply: TokenSupply,
     private readonly options: {
-      readonly clock: Clock;
-      readonly log: Log;
+      clock: Clock;
+      log: Log;
       /** Number of isolates that share each token's pace. The default is 1. */
-      readonly isolates?: () => number;
+      isolates?: () => number;
     },
   ) {
     const { clock } = options;
@@ -167,15 +167,15 @@ export class TokenPool {
   async choose(
     quota: Quota,
     { owner, account, known, context, isBulk }: {
-      readonly owner: string;
+      owner: string;
       /**
        * The account whose tokens are used. Set if it is another name of the
        * owner.
        */
-      readonly account?: string;
-      readonly known?: { readonly fingerprint: string } | null;
-      readonly context: RequestContext;
-      readonly isBulk: boolean;
+      account?: string;
+      known?: { fingerprint: string } | null;
+      context: RequestContext;
+      isBulk: boolean;
     },
   ): Promise<Token> {
     // GitHub answers no GraphQL without a token.

@@ -32,9 +32,9 @@ interface TreeAnswer {
   /**
    * The id of the folder if a recursive response proves it. Empty otherwise.
    */
-  readonly treeId: string;
+  treeId: string;
   /** The bytes of a `FileList`. */
-  readonly bytes: Uint8Array;
+  bytes: Uint8Array;
 }
 
 /**

@@ -21,8 +21,8 @@ const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
  * found.
  */
 interface FileContent {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly id: string;
+  bytes: Uint8Array<ArrayBuffer>;
+  id: string;
 }
 
 /**

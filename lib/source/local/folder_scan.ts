@@ -66,9 +66,9 @@ export async function scanFolder(
   path: string,
   previous: FolderState | null,
   { maxEntries, clock, work }: {
-    readonly maxEntries: number;
-    readonly clock: Pick<Clock, "now">;
-    readonly work: ScanWork;
+    maxEntries: number;
+    clock: Pick<Clock, "now">;
+    work: ScanWork;
   },
 ): Promise<FolderState> {
   const folders = new Map<string, ScannedFolder>();

@@ -51,7 +51,7 @@ export async function folderOf(
   entries: readonly ScannedEntry[],
   omitted: number,
   previous: FolderState | null,
-): Promise<{ readonly id: string; readonly folder: ScannedFolder }> {
+): Promise<{ id: string; folder: ScannedFolder }> {
   const sorted = await sortYielding(
     entries,
     (a, b) => compareBytes(keyOf(a), keyOf(b)),

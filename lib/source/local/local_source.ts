@@ -49,10 +49,10 @@ const COST_MS = { name: 0.04, read: 0.1, block: 0.1 };
 
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
-  readonly root: string;
-  readonly clock: Clock;
+  root: string;
+  clock: Clock;
   /** The maximum number of files and folders in a repository. */
-  readonly maxEntries?: number;
+  maxEntries?: number;
 }
 
 /** Serves local folders as they are. */
