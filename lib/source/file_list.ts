@@ -5,6 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
+import { compareBytes } from "./git_object_id.ts";
 import { countShared, freeBuffer } from "../work/memory.ts";
 
 const ID_BYTES = 20;
@@ -301,9 +302,7 @@ export class FileListBuilder {
 export function inPathOrder<T extends { path: string }>(
   files: readonly T[],
 ): T[] {
-  return files.map((file) => ({ file, path: encoder.encode(file.path) }))
-    .sort((a, b) => Buffer.compare(a.path, b.path))
-    .map(({ file }) => file);
+  return files.toSorted((a, b) => compareBytes(a.path, b.path));
 }
 
 /** Returns the bytes of a list in memory that both threads can read. */

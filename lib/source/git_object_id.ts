@@ -43,7 +43,7 @@ export function blobHash(size: number): Hash {
 /** Returns the id of the tree object with these entries in any order. */
 export function treeId(entries: readonly TreeObjectEntry[]): string {
   const content = Buffer.concat(
-    inGitOrder(entries).flatMap(({ mode, name, id }) => [
+    entries.toSorted(compareEntries).flatMap(({ mode, name, id }) => [
       Buffer.from(`${mode} ${name}\0`),
       Buffer.from(id, "hex"),
     ]),
@@ -73,17 +73,27 @@ export async function treeIdOfSorted(
 }
 
 /**
- * Git orders entries by the bytes of their names. A folder sorts as if its name
- * ended in a slash.
+ * Compares entries in the order of a tree object. Git compares the bytes of
+ * their names. A folder sorts as if its name ended in a slash.
  */
-function inGitOrder<T extends Pick<TreeObjectEntry, "name" | "mode">>(
-  entries: readonly T[],
-): T[] {
-  return entries
-    .map((entry) => ({
-      entry,
-      key: Buffer.from(entry.name + (entry.mode === "40000" ? "/" : "")),
-    }))
-    .sort((a, b) => Buffer.compare(a.key, b.key))
-    .map(({ entry }) => entry);
+export const compareEntries = (a: TreeObjectEntry, b: TreeObjectEntry) =>
+  compareBytes(keyOf(a), keyOf(b));
+
+const keyOf = ({ name, mode }: TreeObjectEntry) =>
+  mode === "40000" ? `${name}/` : name;
+
+/**
+ * Compares strings by their bytes in UTF-8 without encoding them. Surrogates
+ * sort after all other units.
+ */
+export function compareBytes(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const [unitA, unitB] = [a.charCodeAt(index), b.charCodeAt(index)];
+    if (unitA !== unitB) return rankOf(unitA) - rankOf(unitB);
+  }
+  return a.length - b.length;
 }
+
+const rankOf = (unit: number) =>
+  unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;

@@ -8,6 +8,7 @@ import {
 } from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import {
+  compareEntries,
   hasId,
   treeIdOfSorted,
   type TreeObjectEntry,
@@ -52,10 +53,7 @@ export async function folderOf(
   omitted: number,
   previous: FolderState | null,
 ): Promise<{ id: string; folder: ScannedFolder }> {
-  const sorted = await sortYielding(
-    entries,
-    (a, b) => compareBytes(keyOf(a), keyOf(b)),
-  );
+  const sorted = await sortYielding(entries, compareEntries);
   const id = await treeIdOfSorted(sorted);
   const known = previous?.folders.get(id);
   if (known?.tree.list.omitted === omitted) return { id, folder: known };
@@ -67,26 +65,6 @@ export async function folderOf(
   }
   return { id, folder: { tree: new TreeEntries(builder.build()) } };
 }
-
-/** Git sorts entries by this key. */
-const keyOf = ({ kind, name }: ScannedEntry) =>
-  kind === "folder" ? `${name}/` : name;
-
-/**
- * Compares strings by their bytes in UTF-8 without encoding them. Surrogates
- * sort after all other units.
- */
-function compareBytes(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) {
-    const [left, right] = [a.charCodeAt(index), b.charCodeAt(index)];
-    if (left !== right) return rankOf(left) - rankOf(right);
-  }
-  return a.length - b.length;
-}
-
-const rankOf = (unit: number) =>
-  unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 
 /** Returns the entry at a path. */
 export function entryAt(
