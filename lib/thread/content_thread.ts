@@ -292,16 +292,3 @@ function startWorker() {
     stop,
   };
 }
-
-/**
- * Runs every task on the calling thread. Used by tests and by parts that have
- * no other thread.
- */
-export const inlineCompute: Compute = {
-  async run(task, input, { signal }) {
-    signal?.throwIfAborted();
-    const work = await task.load();
-    signal?.throwIfAborted();
-    return work(input, unlimited);
-  },
-};

@@ -12,7 +12,7 @@ import type { Edge } from "../../lib/source/ref_checks.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
-import { inlineCompute } from "../../lib/thread/content_thread.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 import { tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
 import type { GithubDouble } from "../github/github_double.ts";
 

@@ -10,7 +10,7 @@ import { parseJson } from "../../lib/source/github/json.ts";
 import { readTreeTask } from "../../lib/source/github/trees.ts";
 import { FileList } from "../../lib/source/file_list.ts";
 import { TreeEntries } from "../../lib/source/tree_entries.ts";
-import { inlineCompute } from "../../lib/thread/content_thread.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 
 type Schemas = components["schemas"];
 type RepositoryFields = z.input<typeof repositoryAnswer>;

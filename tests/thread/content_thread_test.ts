@@ -17,10 +17,8 @@ import {
   type Task,
   TimeLimitError,
 } from "../../lib/thread/compute.ts";
-import {
-  ContentThread,
-  inlineCompute,
-} from "../../lib/thread/content_thread.ts";
+import { ContentThread } from "../../lib/thread/content_thread.ts";
+import { inlineCompute } from "./inline_compute.ts";
 import { silentLog } from "../source/open_github.ts";
 import { TestClock } from "../test_clock.ts";
 

@@ -2,7 +2,7 @@
 // of this class, as that of a thread belongs to a process.
 
 import type { Compute, RunOptions, Task } from "../../lib/thread/compute.ts";
-import { inlineCompute } from "../../lib/thread/content_thread.ts";
+import { inlineCompute } from "./inline_compute.ts";
 
 export class WatchedCompute implements Compute {
   private readonly id = crypto.randomUUID();
