@@ -33,6 +33,8 @@ export const DEFAULTS = {
   branch: "main",
   sort: "path",
   recursive: true,
+  format: "json",
+  path: "",
 };
 
 /**
@@ -652,24 +654,33 @@ export function itemKey(baseUrl: string, given: ItemParameters): string {
   const isJson = given.format !== "raw";
   const hasHtml = isJson && given.includeHtml === true;
   const hasNeighbors = isJson && given.includeNeighbors === true;
-  const filters = new Set(
-    given.filter?.map((filter) => JSON.stringify(filter)).sort(),
+  const { sort, recursive, kind, filter = [], ...others } = given;
+  const filters = new Set(filter.map((one) => JSON.stringify(one)).sort());
+  const order = { sort, recursive, kind };
+  return itemUrl(
+    baseUrl,
+    withoutDefaults({
+      ...others,
+      includeHtml: hasHtml,
+      includeHistory: isJson && given.includeHistory,
+      linkTemplate: hasHtml ? given.linkTemplate : undefined,
+      includeNeighbors: hasNeighbors,
+      ...hasNeighbors && order,
+      filter: hasNeighbors
+        ? [...filters].map((one) => JSON.parse(one))
+        : undefined,
+    }),
   );
-  return itemUrl(baseUrl, {
-    ...given,
-    branch: given.branch === DEFAULTS.branch ? undefined : given.branch,
-    includeHtml: hasHtml || undefined,
-    includeHistory: isJson && given.includeHistory || undefined,
-    linkTemplate: hasHtml ? given.linkTemplate : undefined,
-    includeNeighbors: hasNeighbors || undefined,
-    sort: hasNeighbors && given.sort !== DEFAULTS.sort ? given.sort : undefined,
-    recursive: hasNeighbors && given.recursive === false ? false : undefined,
-    filter: hasNeighbors
-      ? [...filters].map((filter) => JSON.parse(filter))
-      : undefined,
-    kind: hasNeighbors ? given.kind : undefined,
-    format: isJson ? undefined : "raw",
-  });
+}
+
+/** Omits flags that are false and values that an omitted parameter has. */
+function withoutDefaults<T extends object>(given: T): T {
+  const defaults: Readonly<Record<string, unknown>> = DEFAULTS;
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) =>
+      value !== (defaults[name] ?? false)
+    ),
+  ) as T;
 }
 
 /**
@@ -681,19 +692,13 @@ export function collectionsKey(
   kind: "collections" | "types",
   given: CollectionsParameters,
 ): string {
-  const query = encode(collectionsParameters, {
-    ...given,
-    branch: given.branch === DEFAULTS.branch ? undefined : given.branch,
-    path: given.path || undefined,
-    includeSchema: given.includeSchema || undefined,
-  });
+  const query = encode(collectionsParameters, withoutDefaults(given));
   return `${baseUrl}/api/${kind}?${query}`;
 }
 
 /** Returns the cache key of a response about changes. */
 export function changesKey(baseUrl: string, given: ChangesParameters): string {
-  const branch = given.branch === DEFAULTS.branch ? undefined : given.branch;
-  const query = encode(changesParameters, { ...given, branch });
+  const query = encode(changesParameters, withoutDefaults(given));
   return `${baseUrl}/api/list-collection-changes?${query}`;
 }
 
