@@ -42,7 +42,10 @@ const BUCKETS_MS = [
 /** Counts events and returns the counts as text. */
 export class Metrics {
   /** Keys are counter names with labels. */
-  private readonly counts = new Map([["stale_answers_total", 0]]);
+  private readonly counts = new Map<string, number>([[
+    "stale_answers_total",
+    0,
+  ]]);
   private readonly latencies = new Map<
     string,
     { buckets: number[]; sumMs: number }
@@ -80,27 +83,9 @@ export class Metrics {
       .buckets[BUCKETS_MS.findIndex((boundMs) => durationMs <= boundMs)]!++;
   }
 
-  /** Counts a value that was found in a tier of the cache. */
-  countHit(tier: string): void {
-    this.count(`cache_hits_total{tier="${tier}"}`);
-  }
-
-  /**
-   * Counts a request to a source. `result` is a status or why there is no
-   * status.
-   */
-  countUpstream(kind: string, result: string | number): void {
-    this.count(`upstream_requests_total{kind="${kind}",result="${result}"}`);
-  }
-
-  /** Counts a problem response. */
-  countProblem(code: string): void {
-    this.count(`problems_total{code="${code}"}`);
-  }
-
-  /** Counts an older response that was sent because the source failed. */
-  countStale(): void {
-    this.count("stale_answers_total");
+  /** Counts an event. Labels have braces. */
+  count(series: `${keyof typeof COUNTERS}${string}`): void {
+    this.counts.set(series, (this.counts.get(series) ?? 0) + 1);
   }
 
   /** Returns all metrics in Prometheus' text format. */
@@ -141,9 +126,5 @@ export class Metrics {
       }
     }
     return lines.join("\n") + "\n";
-  }
-
-  private count(series: string): void {
-    this.counts.set(series, (this.counts.get(series) ?? 0) + 1);
   }
 }

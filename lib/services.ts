@@ -133,7 +133,7 @@ export async function openServices(
   const objects = new ObjectCache({
     maxBytes: config.cacheMemoryBytes * OBJECTS_SHARE,
     kv: tier,
-    onHit: (hit) => metrics.countHit(hit),
+    onHit: (tier) => metrics.count(`cache_hits_total{tier="${tier}"}`),
   });
 
   const supply = await openTokens(config, { clock, log });
@@ -159,7 +159,9 @@ export async function openServices(
       userAgent: `repo-collections/${project.version}`,
       allowedRepos: config.allowedRepos,
       onRequest({ kind, result }) {
-        metrics.countUpstream(kind, result);
+        metrics.count(
+          `upstream_requests_total{kind="${kind}",result="${result}"}`,
+        );
         if (result === "aborted") return;
         const now = new Date(clock.now()).toISOString();
         if (typeof result === "string" || result >= 500 || result === 429) {

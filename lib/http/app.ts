@@ -25,6 +25,7 @@ import {
   negotiateBody,
   type NegotiatedBody,
 } from "./responses.ts";
+import { RESPONSE_HIT } from "./response_cache.ts";
 import { HttpContext, nextRequestId, type State } from "./state.ts";
 
 /**
@@ -150,7 +151,7 @@ function cachedResponse(
   );
   const response = dataResponse(negotiated, headers, stream);
   limitOrigins(request, response, config);
-  metrics.countHit("response");
+  metrics.count(RESPONSE_HIT);
   const cacheStatus = headers["cache-status"];
   const { status } = response;
   writeRequestLine(services, {
@@ -186,15 +187,9 @@ function streamOfHit(
   const weight = large === null ? underWay.weightOfHit(client) : 1;
   if (weight === 0) return undefined;
   underWay.add(client(), info, weight);
-  if (large !== null) {
-    return pacedBody(large, {
-      clock,
-      onEnd: largeBodies.hold(large, client()),
-    });
-  }
   return pacedBody(
     typeof content === "string" ? encoder.encode(content) : content,
-    { clock },
+    { clock, onEnd: large ? largeBodies.hold(large, client()) : undefined },
   );
 }
 

@@ -32,14 +32,16 @@ import {
 import type { Permit } from "../work/fair_queue.ts";
 import { tagHeaders } from "./cache_tags.ts";
 import { requestKey } from "./origin.ts";
-import type { MadeBody, ResponseEntry } from "./response_cache.ts";
+import {
+  type MadeBody,
+  RESPONSE_HIT,
+  type ResponseEntry,
+} from "./response_cache.ts";
 import {
   dataHeaders,
-  dataResponse,
   INERT,
   JSON_TYPE,
   jsonBody,
-  negotiateBody,
   rawBody,
   readyBody,
 } from "./responses.ts";
@@ -117,7 +119,7 @@ export async function serveData(
     // The check may have expired while the request was reading or waiting.
     const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
     if (isOutdated && check < MAX_RECHECKS) continue;
-    if (isStale) metrics.countStale();
+    if (isStale) metrics.count("stale_answers_total");
     // Once the ref has moved or is missing its tag may already be purged.
     const isHeld = !isStale && entry.expiresAtMs === Infinity &&
       snapshot.ref.commit === entry.commit && snapshot.ref.checkedAtMs > 0;
@@ -135,12 +137,11 @@ export async function serveData(
       edge,
       clock.now(),
     );
-    const negotiated = negotiateBody(entry.body, context.request);
-    const { large } = negotiated;
-    const stream = large === null
-      ? undefined
-      : context.pace(large, largeBodies.hold(large, context.client));
-    return dataResponse(negotiated, headers, stream);
+    return context.respond(
+      entry.body,
+      headers,
+      (bytes) => largeBodies.hold(bytes, context.client),
+    );
   }
 }
 
@@ -185,7 +186,7 @@ async function findResponse(
   const lasts = cached !== undefined &&
     (freshness === "stale" || clock.now() < cached.expiresAtMs);
   if (lasts && showsSame(cached, snapshot)) {
-    metrics.countHit("response");
+    metrics.count(RESPONSE_HIT);
     entry = { ...cached, ref, checkedAtMs };
   } else {
     const isOlderUsable = cached?.ref === ref && cached.branch === branch &&

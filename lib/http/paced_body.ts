@@ -64,7 +64,7 @@ export function pacedBody(
   bytes: Bytes,
   { clock, onEnd = () => {} }: {
     clock: Clock;
-    onEnd?: () => void;
+    onEnd?: (() => void) | undefined;
   },
 ): ReadableStream<Bytes> {
   // Cleared at the end because a connection may reference the stream for

@@ -35,7 +35,7 @@ export function problemResponse(
   const { id, baseUrl, client } = context;
   const { code, detail, facts } = toPublicError(error, id);
   const { status, title } = ERRORS[code as ProblemCode];
-  services.metrics.countProblem(code);
+  services.metrics.count(`problems_total{code="${code}"}`);
   if (status >= 500 && error instanceof CollectionsError) {
     services.log.warn("request failed", {
       id,

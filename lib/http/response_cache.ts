@@ -6,6 +6,9 @@ import { LRUCache } from "lru-cache";
 import type { RefState } from "../source/source.ts";
 import { addGzip, type ReadyBody } from "./responses.ts";
 
+/** Counts responses that were cached. */
+export const RESPONSE_HIT = 'cache_hits_total{tier="response"}';
+
 /** A body and how long it may be cached in ms. */
 export interface MadeBody {
   readonly body: ReadyBody;

@@ -7,7 +7,12 @@ import { clientOf } from "./client_address.ts";
 import { baseUrl } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
 import { PROCESSOR_MS_PER_MISS } from "./rate_limit.ts";
-import type { Bytes } from "./responses.ts";
+import {
+  type Bytes,
+  dataResponse,
+  negotiateBody,
+  type ReadyBody,
+} from "./responses.ts";
 
 /** Fresh's per-request state. */
 export interface State {
@@ -115,9 +120,21 @@ export class HttpContext implements RequestContext {
    */
   pace(bytes: Bytes, onEnd?: () => void): ReadableStream<Bytes> {
     this.isPaced = true;
-    return pacedBody(bytes, {
-      clock: this.services.clock,
-      ...onEnd && { onEnd },
-    });
+    return pacedBody(bytes, { clock: this.services.clock, onEnd });
+  }
+
+  /**
+   * Returns the response with a body. A large body is paced. `hold` is called
+   * before and returns a function that is called at the end.
+   */
+  respond(
+    body: ReadyBody,
+    headers: Readonly<Record<string, string>>,
+    hold?: (bytes: Bytes) => () => void,
+  ): Response {
+    const negotiated = negotiateBody(body, this.request);
+    const { large } = negotiated;
+    const stream = large === null ? undefined : this.pace(large, hold?.(large));
+    return dataResponse(negotiated, headers, stream);
   }
 }

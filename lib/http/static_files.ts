@@ -5,13 +5,7 @@
 
 import { transformSync } from "amaro";
 import { problem } from "../errors.ts";
-import {
-  addGzip,
-  dataResponse,
-  negotiateBody,
-  type ReadyBody,
-  readyBody,
-} from "./responses.ts";
+import { addGzip, type ReadyBody, readyBody } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
 import { packTar } from "./tar.ts";
 
@@ -192,7 +186,7 @@ export async function assetResponse(
     ? { "content-security-policy": WORKER_POLICY }
     : {};
   const caching = version === assets.version ? IMMUTABLE : REVALIDATED;
-  return bodyResponse(context, body, { ...caching, ...policy });
+  return context.respond(body, { ...caching, ...policy });
 }
 
 /** Responds with the client as JavaScript, TypeScript or a package for npm. */
@@ -206,7 +200,7 @@ export async function clientResponse(
   });
   // Deno finds the types of a JavaScript module by this header.
   const types = type === "js" ? { "x-typescript-types": "./client.ts" } : {};
-  return bodyResponse(context, body, { ...REVALIDATED, ...types });
+  return context.respond(body, { ...REVALIDATED, ...types });
 }
 
 const CLIENT_BODIES = {
@@ -255,7 +249,7 @@ export async function pageResponse(
     return await textBody(html, HTML);
   });
   const policy = { "content-security-policy": scriptPolicy(context) };
-  return bodyResponse(context, body, { ...REVALIDATED, ...policy });
+  return context.respond(body, { ...REVALIDATED, ...policy });
 }
 
 /**
@@ -288,18 +282,4 @@ export async function fillPage(
  */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
-}
-
-function bodyResponse(
-  context: HttpContext,
-  body: ReadyBody,
-  own: Readonly<Record<string, string>>,
-): Response {
-  const negotiated = negotiateBody(body, context.request);
-  const { large } = negotiated;
-  return dataResponse(
-    negotiated,
-    own,
-    large === null ? undefined : context.pace(large),
-  );
 }

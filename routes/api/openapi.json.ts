@@ -1,8 +1,6 @@
 import { openApiText } from "../../lib/api/openapi.ts";
 import {
   addGzip,
-  dataResponse,
-  negotiateBody,
   type ReadyBody,
   readyBody,
 } from "../../lib/http/responses.ts";
@@ -14,19 +12,13 @@ let last: { readonly baseUrl: string; readonly body: ReadyBody } | null = null;
 /** `GET /api/openapi.json`: the OpenAPI document of this deployment. */
 export const handler = define.handlers({
   async GET({ state: { context } }) {
-    const { baseUrl, request } = context;
+    const { baseUrl } = context;
     const document = last?.baseUrl === baseUrl ? last : {
       baseUrl,
       body: await bodyFor(baseUrl),
     };
     last = document;
-    const negotiated = negotiateBody(document.body, request);
-    const { large } = negotiated;
-    return dataResponse(
-      negotiated,
-      { "cache-control": "no-cache" },
-      large === null ? undefined : context.pace(large),
-    );
+    return context.respond(document.body, { "cache-control": "no-cache" });
   },
 });
 

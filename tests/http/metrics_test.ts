@@ -27,8 +27,8 @@ Deno.test("Metrics.toText() gives families with help and type, lines that parse,
   for (const durationMs of [0.5, 1, 1.1, 99_999]) {
     metrics.countRequest({ route: "/x", status: 200, durationMs });
   }
-  metrics.countHit("memory");
-  metrics.countUpstream("tree", 200);
+  metrics.count('cache_hits_total{tier="memory"}');
+  metrics.count('upstream_requests_total{kind="tree",result="200"}');
 
   const text = metrics.toText();
 
