@@ -340,13 +340,16 @@ export class CollectionsError extends Error {
   }
 }
 
+/** Returns the code of an error. Returns null if it has none. */
+export const codeOf = (error: unknown) =>
+  error instanceof CollectionsError ? error.code : null;
+
 /**
  * Returns whether the source could not be queried or sent no usable response.
  * Only then may an older response be sent.
  */
 export function isSourceFailure(error: unknown): error is CollectionsError {
-  return error instanceof CollectionsError &&
-    /^source-(failed|timeout|rate-limited)$/.test(error.code);
+  return /^source-(failed|timeout|rate-limited)$/.test(codeOf(error) ?? "");
 }
 
 /** Maximum number of parameters or paths that an error names. */

@@ -4,7 +4,7 @@ import { displayPath, encodePath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
 import type { FeedInput } from "../content/feed.ts";
 import { feedTask, sitemapTask } from "../content/tasks.ts";
-import { problem } from "../errors.ts";
+import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import { MAX_JSON_BYTES } from "./describe_items.ts";
 import { type ReadContext, runTask } from "./read_context.ts";
@@ -52,12 +52,12 @@ export async function feedOf(
     ...feed,
     maxBytes,
     linkTemplate,
-    collection: displayPath(folder.path),
+    collection: folder.path,
     title: feedTitle,
     author: owner,
     id: idStart + encodePath(folder.path),
     idStart,
-  }, { subject: displayPath(folder.path) });
+  }, { subject: folder.path });
 }
 
 /**
@@ -70,10 +70,10 @@ export async function sitemapOf(
   indices: Uint32Array,
   { folder, parameters: { linkTemplate = "" }, read }: Request,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const collection = displayPath(folder.path);
+  const collection = folder.path;
   if (indices.length > MAX_ADDRESSES) {
     const why = `a sitemap has at most ${MAX_ADDRESSES} addresses`;
-    throw problem("collection-too-large", { collection, why });
+    throw collectionTooLarge(collection, why);
   }
   const maxBytes = MAX_JSON_BYTES;
   await read.reserveBytes(maxBytes);

@@ -1,13 +1,12 @@
 // What changed in a collection between two commits. Both are listed. No file is
 // read.
 
-import { displayPath } from "../api/names.ts";
 import type { ChangesParameters } from "../api/parameters.ts";
 import { MAX_CHANGES } from "../content/changes.ts";
 import { compareListsTask } from "../content/tasks.ts";
-import { CollectionsError, problem } from "../errors.ts";
+import { codeOf, collectionTooLarge, problem } from "../errors.ts";
 import { listFiles } from "./list_files.ts";
-import { type ReadContext, runTask } from "./read_context.ts";
+import { bodyOf, type ReadContext, runTask } from "./read_context.ts";
 import {
   type CollectionFolder,
   resolveCollection,
@@ -25,7 +24,6 @@ export async function listChanges(
   { collection, since }: ChangesParameters,
   read: ReadContext,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { name, branch, commit } = read.snapshot;
   const unknown = problem("since-unknown", { since });
   const earlier = await read.source.at(read.snapshot, since, read.context);
   if (earlier === null) throw unknown;
@@ -35,7 +33,7 @@ export async function listChanges(
     throw codeOf(error) === "repository-not-found" ? unknown : error;
   };
   const after = await findOrNull(collection, read);
-  const before = since === commit
+  const before = since === read.snapshot.commit
     ? after
     : await findOrNull(collection, earlierRead).catch(orUnknown);
   // If both are null, this throws the error.
@@ -58,16 +56,9 @@ export async function listChanges(
     const why =
       `more than ${MAX_CHANGES.files} files or ${MAX_CHANGES.bytes} ` +
       "bytes of paths changed";
-    throw problem("collection-too-large", {
-      collection: displayPath(about.path),
-      why,
-    });
+    throw collectionTooLarge(about.path, why);
   }
-  const head = JSON.stringify({
-    repository: { ...name, branch, commit },
-    since,
-  });
-  return await new Blob([head.slice(0, -1), ",", changes.subarray(1)]).bytes();
+  return await bodyOf(read, { since }, changes.subarray(1));
 }
 
 /** Returns null if the collection does not exist at this commit. */
@@ -77,9 +68,6 @@ async function findOrNull(collection: string, read: ReadContext) {
     throw error;
   });
 }
-
-const codeOf = (error: unknown) =>
-  error instanceof CollectionsError ? error.code : null;
 
 async function sideOf(found: CollectionFolder | null, read: ReadContext) {
   if (found === null) return null;

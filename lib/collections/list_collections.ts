@@ -10,6 +10,7 @@ import { runOverFrontMatter } from "./derive.ts";
 import { listFiles } from "./list_files.ts";
 import { omittedWarnings } from "./list_items.ts";
 import {
+  bodyOf,
   findEntry,
   type ReadContext,
   repositoryOf,
@@ -30,7 +31,7 @@ export async function listCollections(
   as: "collections" | "types",
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { path = "", includeSchema = false } = parameters;
-  const { name, branch, commit } = read.snapshot;
+  const { name, commit } = read.snapshot;
   const root = { path: "", treeId: commit, declared: null, warnings: [] };
   const files = await listFiles(root, read);
   const [start, end] = files.rangeOf(path);
@@ -75,9 +76,6 @@ export async function listCollections(
     ...described.warnings,
     ...omittedWarnings(files),
   ];
-  const head = JSON.stringify({
-    repository: { ...name, branch, commit },
-    warnings: all.length === 0 ? undefined : all,
-  });
-  return await new Blob([head.slice(0, -1), ",", text.subarray(1)]).bytes();
+  const fields = { warnings: all.length === 0 ? undefined : all };
+  return await bodyOf(read, fields, text.subarray(1));
 }

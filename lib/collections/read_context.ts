@@ -69,6 +69,20 @@ export function repositoryOf(read: ReadContext): string {
 }
 
 /**
+ * Returns a JSON body with the repository, other fields and the ends of other
+ * JSON objects.
+ */
+export function bodyOf(
+  { snapshot: { name, branch, commit } }: ReadContext,
+  fields: object,
+  ...ends: BlobPart[]
+): Promise<Uint8Array<ArrayBuffer>> {
+  const repository = { ...name, branch, commit };
+  const head = JSON.stringify({ repository, ...fields });
+  return new Blob([head.slice(0, -1), ",", ...ends]).bytes();
+}
+
+/**
  * Counts one folder.
  * @throws {CollectionsError} collection-too-large over the limit.
  */

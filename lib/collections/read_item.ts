@@ -13,6 +13,7 @@ import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
 import type { JsonBody } from "./list_items.ts";
 import {
+  bodyOf,
   findEntry,
   type ReadContext,
   readTree,
@@ -88,7 +89,6 @@ export async function itemBody(
     includeNeighbors = false,
     linkTemplate,
   } = parameters;
-  const { name: repository, branch, commit } = read.snapshot;
   const neighbors = includeNeighbors && folder !== null
     ? await neighborsOf(path, parameters, { folder, read })
     : null;
@@ -118,14 +118,10 @@ export async function itemBody(
     });
   }
   const warnings = warningsOf(parameters);
-  const head = JSON.stringify({
-    repository: { ...repository, branch, commit },
-    warnings: warnings.length === 0 ? undefined : warnings,
-  });
+  const fields = { warnings: warnings.length === 0 ? undefined : warnings };
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
-  const body = new Blob([head.slice(0, -1), ",", json.subarray(1, -1), tail]);
   return {
-    json: await body.bytes(),
+    json: await bodyOf(read, fields, json.subarray(1, -1), tail),
     cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity),
   };
 }

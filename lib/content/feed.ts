@@ -5,7 +5,7 @@ import { Feed, type Item } from "feed";
 import type { ItemBody } from "../api/contract.ts";
 import type { FEED_TYPES } from "../api/feed_formats.ts";
 import { encodePath } from "../api/names.ts";
-import { problem } from "../errors.ts";
+import { collectionTooLarge } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { slugOf } from "./file_names.ts";
 import { getOwn, type PlainObject } from "./plain_value.ts";
@@ -115,7 +115,7 @@ function bytesOf(
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= maxBytes) return bytes;
   const why = `the answer has more than ${maxBytes} bytes`;
-  throw problem("collection-too-large", { collection, why });
+  throw collectionTooLarge(collection, why);
 }
 
 function linkOf(template: string, slug: string): string {

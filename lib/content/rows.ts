@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { CsvError, parse as parseCsv } from "csv-parse/sync";
 import { LRUCache } from "lru-cache";
 import type { FacetsBody } from "../api/contract.ts";
-import { problem } from "../errors.ts";
+import { collectionTooLarge, problem } from "../errors.ts";
 import type { Pace } from "../thread/compute.ts";
 import { countFacets } from "./facets.ts";
 import { project } from "./fields.ts";
@@ -98,7 +98,7 @@ export function parseTable(
     const rows = rowsOf(text.replace(/^\ufeff/, ""), path, infers);
     if (rows.length > MAX_ROWS) {
       const why = `it has more than ${MAX_ROWS} rows`;
-      throw problem("collection-too-large", { collection: path, why });
+      throw collectionTooLarge(path, why);
     }
     tables.set(keyOf(input), { rows, size: bytes.length });
   } catch (error) {

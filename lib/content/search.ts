@@ -5,8 +5,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { LRUCache } from "lru-cache";
-import { displayPath } from "../api/names.ts";
-import { problem } from "../errors.ts";
+import { collectionTooLarge } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import type { Pace } from "../thread/compute.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
@@ -193,7 +192,10 @@ export function addRows(
   } catch (error) {
     indexes.delete(keyOf(name));
     if ((error as { errcode?: number }).errcode !== SQLITE_FULL) throw error;
-    throw tooLarge(name, `its index takes more than ${MAX_INDEX_BYTES} bytes`);
+    throw collectionTooLarge(
+      name.folder,
+      `its index takes more than ${MAX_INDEX_BYTES} bytes`,
+    );
   }
   // A new value makes the cache ask for the size again.
   indexes.set(keyOf(name), { ...index });
@@ -218,9 +220,6 @@ function openIndex(name: IndexName): SearchIndex {
   return index;
 }
 
-const tooLarge = ({ folder }: Pick<SearchInput, "folder">, why: string) =>
-  problem("collection-too-large", { collection: displayPath(folder), why });
-
 /** Returns the blob ids of the files that a search reads, by index. */
 function searchedIds(input: SearchInput): Map<number, string> {
   const files = new FileList(input.files);
@@ -237,7 +236,7 @@ function searchedIds(input: SearchInput): Map<number, string> {
     bytes += size;
     if (ids.size > MAX_READ.files || bytes > MAX_READ.bytes) {
       const most = `${MAX_READ.files} text files and ${MAX_READ.bytes} bytes`;
-      throw tooLarge(input, `a search reads at most ${most}`);
+      throw collectionTooLarge(input.folder, `a search reads at most ${most}`);
     }
   }
   return ids;

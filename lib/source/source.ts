@@ -3,7 +3,7 @@
 // Object ids have Git's own meaning in every implementation.
 
 import type { ObjectKind } from "../cache/object_cache.ts";
-import { CollectionsError } from "../errors.ts";
+import { codeOf, type CollectionsError } from "../errors.ts";
 import type { FileList, ListedFile } from "./file_list.ts";
 import { hasId } from "./git_object_id.ts";
 import type { TreeEntries } from "./tree_entries.ts";
@@ -318,9 +318,7 @@ export async function resolveCommit(
     const found = await resolve({ owner, repo, branch: commit }, context);
     return found.commit === commit ? found : null;
   } catch (error) {
-    const isMissing = error instanceof CollectionsError &&
-      error.code === "branch-not-found";
-    if (isMissing) return null;
+    if (codeOf(error) === "branch-not-found") return null;
     throw error;
   }
 }

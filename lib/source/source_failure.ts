@@ -1,6 +1,6 @@
 // A failure of the source and its consequences for later requests.
 
-import { CollectionsError, isSourceFailure } from "../errors.ts";
+import { codeOf, CollectionsError, isSourceFailure } from "../errors.ts";
 
 /**
  * GitHub's quota windows last an hour. No wait is longer whatever a header
@@ -41,8 +41,7 @@ export function consequencesOf(error: unknown): SourceFailure["consequences"] {
  * is full. An older state may then be served.
  */
 export function isCheckFailure(error: unknown): error is CollectionsError {
-  return isSourceFailure(error) ||
-    error instanceof CollectionsError && error.code === "service-busy";
+  return isSourceFailure(error) || codeOf(error) === "service-busy";
 }
 
 /**

@@ -5,7 +5,7 @@
 // thread. The number of jobs is limited.
 
 import { type Clock, orAborted } from "./clock.ts";
-import { CollectionsError, RETRY_AFTER_SECONDS } from "../errors.ts";
+import { codeOf, RETRY_AFTER_SECONDS } from "../errors.ts";
 import { SingleFlight } from "./single_flight.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { RetryTable } from "./retry.ts";
@@ -45,7 +45,7 @@ export interface JobOptions<T> {
 /** Runs background jobs. */
 export class BackgroundJobs {
   private readonly flights = new SingleFlight<unknown>();
-  private readonly errors: RetryTable<Error>;
+  private readonly errors: RetryTable<unknown>;
   private readonly slots: FairQueue;
   private readonly closing = new AbortController();
 
@@ -76,10 +76,8 @@ export class BackgroundJobs {
       try {
         return await orAborted(work(signal), signal);
       } catch (error) {
-        if (error instanceof CollectionsError) {
-          const forMs = REMEMBERED_MS.get(error.code) ?? 0;
-          if (forMs > 0) this.errors.failed(key, error, forMs);
-        }
+        const forMs = REMEMBERED_MS.get(codeOf(error) ?? "");
+        if (forMs !== undefined) this.errors.failed(key, error, forMs);
         throw error;
       }
     }, leaving.signal);

@@ -2,7 +2,7 @@
 // piece of work. A flight is forgotten before its result or error is delivered.
 
 import { orAborted } from "./clock.ts";
-import { CollectionsError } from "../errors.ts";
+import { codeOf } from "../errors.ts";
 
 interface Flight<T> {
   result: Promise<T>;
@@ -48,8 +48,7 @@ export class SingleFlight<T> {
       } catch (error) {
         // The client that started the flight has used up its limit of cache
         // misses. That says nothing about this client.
-        const isOthers = error instanceof CollectionsError &&
-          error.code === "too-many-requests";
+        const isOthers = codeOf(error) === "too-many-requests";
         if (joined === undefined || !isOthers) throw error;
       } finally {
         flight.waiting--;

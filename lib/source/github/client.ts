@@ -5,7 +5,12 @@
 // a BigInt parser (seconds for a large tree).
 
 import type { Clock } from "../../work/clock.ts";
-import { CollectionsError, sourceFailed, sourceTimeout } from "../../errors.ts";
+import {
+  codeOf,
+  CollectionsError,
+  sourceFailed,
+  sourceTimeout,
+} from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { FairQueue } from "../../work/fair_queue.ts";
 import { type Body, BODY_MEMORY, readBody } from "../../work/read_body.ts";
@@ -183,9 +188,7 @@ export class GitHubClient {
         );
         throw new SourceFailure(failure, { waitMs });
       } catch (error) {
-        const isFailure = error instanceof CollectionsError &&
-          error.code === "source-failed";
-        if (!isFailure || !mayRetry) throw error;
+        if (codeOf(error) !== "source-failed" || !mayRetry) throw error;
       }
       mayRetry = false;
       // Requests that failed together should not repeat together.
