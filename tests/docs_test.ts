@@ -35,7 +35,7 @@ async function table(path: string, ...head: string[]): Promise<string[][]> {
   return rows;
 }
 
-Deno.test("the documents' requests are answered as they say, their metrics are counted", async () => {
+Deno.test("the documents' requests are answered as they say", async () => {
   await using service = await serveTask("start", { env: { METRICS: "true" } });
   const requests = [
     ...documents.matchAll(
@@ -79,7 +79,7 @@ function vary(program: string, replaced: readonly string[]): string {
 /** Makes a function of parameters and a program, as `Function` does. */
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
 
-Deno.test("the README's fetch call, its client in Node and the example blog's lines do what they say", async () => {
+Deno.test("the README's calls and the blog's lines do what they say", async () => {
   await using service = await serveTask("start");
   const [, call, output] = readme.match(
     /```js\n(const [^`]*? fetch\(.*?)```\n\n```text\n(.*?)```/s,
@@ -150,7 +150,7 @@ Deno.test("the README's fetch call, its client in Node and the example blog's li
   ]);
 });
 
-Deno.test("the example page makes two kinds of call, and loads DOMPurify alone", async () => {
+Deno.test("the example page makes two calls and loads DOMPurify", async () => {
   const html = await read("examples/page/index.html");
   const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
   assertEquals(others.length, 1, "one script");
@@ -234,7 +234,7 @@ Deno.test("the documented parameters and errors are those of the code", async ()
 /** Where an event is logged; the log itself writes one, too. */
 const EVENT = /\b(?:log|this)\.(debug|info|warn|error)\(\s*"([^"]+)"/g;
 
-Deno.test("the documented events are those that are logged, at their levels", async () => {
+Deno.test("the documented events are logged at their levels", async () => {
   const sources = await readSourceFiles();
   const logged = sources.filter(({ path }) =>
     path === "main.ts" || path.startsWith("lib/")
@@ -246,7 +246,7 @@ Deno.test("the documented events are those that are logged, at their levels", as
   assertEquals(rows.toSorted(), [...new Set(logged)].toSorted());
 });
 
-Deno.test("the documented limits of front matter and of CMS configurations are those of the code", async () => {
+Deno.test("the documented limits of front matter are those of the code", async () => {
   const limits = (await read("docs/limits.md")).replaceAll(/\s+/g, " ");
   const tooMuch = [
     "x".repeat(300_000),
@@ -267,7 +267,7 @@ Deno.test("the documented limits of front matter and of CMS configurations are t
   }
 });
 
-Deno.test("the documented settings and .env.example are those that are read, with their defaults", async () => {
+Deno.test("the documented settings and .env.example are complete", async () => {
   const rows = (await table("docs/operations.md", "variable", "default"))
     .map(([name, fallback]) => [code(name!)!, code(fallback!)]);
   assertEquals(rows.map(([name]) => name), [...SETTING_NAMES]);
@@ -292,7 +292,7 @@ Deno.test("the documented settings and .env.example are those that are read, wit
   parseSettings((name) => values[name]);
 });
 
-Deno.test("the functions of a request in CONTRIBUTING are in their files", async () => {
+Deno.test("the functions of a request are where CONTRIBUTING says", async () => {
   const text = (await read("CONTRIBUTING.md")).replaceAll(/\s+/g, " ");
   const steps = [...text.matchAll(/`(\w+)\(\)` in `([\w/.]+)`/g)];
   assert(steps.length >= 14);

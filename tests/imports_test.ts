@@ -167,7 +167,7 @@ Deno.test("imports make no cycle, not even of types", () => {
   assertEquals(findCycles(serving), []);
 });
 
-Deno.test("imports go down only, and nothing that serves imports tests or benches", () => {
+Deno.test("imports go down only and never to tests or benches", () => {
   const paths = sources.map(({ path }) => path);
   assertEquals(
     LEAVES.filter((leaf) => !paths.some((path) => isUnder(path, [leaf]))),
@@ -179,7 +179,7 @@ Deno.test("imports go down only, and nothing that serves imports tests or benche
   }
 });
 
-Deno.test("packages, settings, status codes and the making of parts stay where they belong", () => {
+Deno.test("packages, settings and status codes stay in their place", () => {
   const service = serving.filter(({ path }) =>
     !/^(jsr|packages|static)\//.test(path)
   );
@@ -200,7 +200,7 @@ Deno.test("packages, settings, status codes and the making of parts stay where t
   }
 });
 
-Deno.test("files have names in snake case, those of lib a subject and a first line", () => {
+Deno.test("files have names in snake case and a first line", () => {
   const odd = sources.map(({ path }) => path).filter((path) =>
     !path.startsWith("routes/") &&
     !/^([a-z0-9_]+\/)*([a-z0-9]+_)*[a-z0-9]+(\.d)?\.ts$/.test(path)

@@ -22,7 +22,7 @@ function open(level: LogLevel = "debug") {
   return { log, clock, writes, block, events };
 }
 
-Deno.test("LineLog writes one JSON line an event, those of its level and above", async () => {
+Deno.test("LineLog writes a JSON line an event from its level on", async () => {
   const time = "2026-01-01T00:00:00.000Z";
   const lines = [
     { time, level: "debug", event: "one" },
@@ -56,7 +56,7 @@ Deno.test("LineLog gathers lines for 100 ms or 64 KiB", () => {
   assertEquals(other.writes.length, 1);
 });
 
-Deno.test("LineLog buffers at most 1 MiB for a blocked pipe, and reports once how many lines it dropped", async () => {
+Deno.test("LineLog buffers at most 1 MiB and counts dropped lines", async () => {
   const { log, clock, writes, block, events } = open();
   const release = block();
   log.info("first");
@@ -76,7 +76,7 @@ Deno.test("LineLog buffers at most 1 MiB for a blocked pipe, and reports once ho
   ]]);
 });
 
-Deno.test("LineLog writes a line that comes just when a write has ended", async () => {
+Deno.test("LineLog writes a line that comes when a write has ended", async () => {
   for (let steps = 0; steps < 8; steps++) {
     const { log, clock, events } = open();
     log.info("first");
@@ -100,7 +100,7 @@ Deno.test("LineLog close() gives up a blocked reader after a second", async () =
   await closing;
 });
 
-Deno.test("LineLog goes on after a write that fails, and sinkTo() after one that takes less", async () => {
+Deno.test("LineLog goes on after a write that fails", async () => {
   let written = "";
   const sink = sinkTo({
     write(bytes) {
@@ -120,7 +120,7 @@ Deno.test("LineLog goes on after a write that fails, and sinkTo() after one that
   assertEquals(written, "written\n");
 });
 
-Deno.test("describeError() names the class and the place, and quotes nothing", () => {
+Deno.test("describeError() names the class and position only", () => {
   const { error, at } = describeError(new TypeError("secret /home/someone"));
   assertEquals([error, at?.replace(/\d+$/, "")], ["TypeError", "log_test.ts:"]);
   assertEquals(describeError("secret"), { error: "string" });

@@ -13,7 +13,7 @@ function parse(env: Record<string, string>): Config {
 }
 
 // The other defaults are those of the table in docs/operations.md: docs_test.ts compares them.
-Deno.test("parseSettings() takes an empty value for unset, and GitHub's public addresses by default", () => {
+Deno.test("parseSettings() takes an empty value for unset", () => {
   const defaults = parse({});
   assertEquals(parseSettings(() => " "), defaults);
   assertEquals(defaults.github, {
@@ -102,7 +102,7 @@ Deno.test("parseSettings() reads good values", () => {
   assertEquals(new Set(names), new Set(SETTING_NAMES));
 });
 
-Deno.test("parseSettings() takes a GitHub App with one key, and neither tokens nor keys in two ways", () => {
+Deno.test("parseSettings() takes a GitHub App with one key only", () => {
   const [id, key, file] = OF_APP;
   const { appId, appPrivateKey } = parse({ [id]: "4711", [key]: "PEM" });
   assertEquals([appId, appPrivateKey], ["4711", "PEM"]);
@@ -220,7 +220,7 @@ const BAD: Record<string, readonly string[]> = {
   LOG_CLIENTS: ["ip", "true"],
 };
 
-Deno.test("parseSettings() stops at a bad value with one line that names the variable", () => {
+Deno.test("parseSettings() stops at a bad value and names it", () => {
   for (const [name, values] of Object.entries(BAD)) {
     for (const value of values) {
       const { message: line } = assertThrows(
@@ -236,7 +236,7 @@ Deno.test("parseSettings() stops at a bad value with one line that names the var
   }
 });
 
-Deno.test("parseSettings() derives the other addresses from GITHUB_API_URL", () => {
+Deno.test("parseSettings() derives addresses from GITHUB_API_URL", () => {
   const none = { rawUrl: null, webUrl: null, gitUrl: null };
   const enterprise = "https://git.test/api";
   assertEquals(parse({ GITHUB_API_URL: `${enterprise}/v3/` }).github, {

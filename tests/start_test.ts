@@ -32,7 +32,7 @@ async function connects(port: number): Promise<boolean> {
   }
 }
 
-Deno.test("tasks have no permission beyond the network, the settings, the project and ./data", async () => {
+Deno.test("tasks have no permission beyond what they need", async () => {
   const names = [
     ...SETTING_NAMES,
     "DENO_DEPLOYMENT_ID",
@@ -119,7 +119,7 @@ Deno.test("start answers while nobody reads its log", async () => {
 });
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  Deno.test(`start finishes what runs on ${signal}, takes nothing new, and closes its store`, async () => {
+  Deno.test(`start finishes what runs on ${signal} and closes`, async () => {
     await using git = await makeGitRepository({ "posts/a.md": "# A\n" });
     await using gh = new GithubDouble();
     gh.add("octo/site", git);
@@ -286,7 +286,7 @@ Deno.test("REQUIRE_PUBLISHED refuses the stand-ins", async () => {
   assertMatch(stderr, /^Cannot start with "REQUIRE_PUBLISHED": .+\n$/);
 });
 
-Deno.test("start and preview stop with one line that names what cannot be used", async () => {
+Deno.test("start stops with one line that names what is unusable", async () => {
   using busy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const PORT = `${busy.addr.port}`;
   const outside = await Deno.makeTempDir();
@@ -323,7 +323,7 @@ Deno.test("start and preview stop with one line that names what cannot be used",
   await Deno.remove(outside, { recursive: true });
 });
 
-Deno.test("preview serves a folder from anywhere, on the loopback interface and nothing else", async () => {
+Deno.test("preview serves a folder on the loopback interface only", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(join(folder, "site/posts"), { recursive: true });
   await Deno.writeTextFile(

@@ -133,7 +133,7 @@ Deno.test("openApiText() has the parameters of the contract's tables", () => {
   }
 });
 
-Deno.test("openApiText() has every problem, and says where each can be met", () => {
+Deno.test("openApiText() has every problem where it can be met", () => {
   const shown = JSON.stringify(paths);
   const missing = Object.keys(ERRORS).filter((code) =>
     !shown.includes(`\`${code}\`:`)
@@ -157,7 +157,7 @@ Deno.test("openApiText() is what `deno task examples` writes now", async () => {
   );
 });
 
-Deno.test("GET /api/openapi.json names this deployment everywhere, or PUBLIC_URL where that is set", async () => {
+Deno.test("GET /api/openapi.json names the deployment or PUBLIC_URL", async () => {
   for (const publicUrl of [undefined, "https://api.test/$&/x"]) {
     await using service = await startService({
       env: publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl },

@@ -28,7 +28,7 @@ function errorsOf(
 const badOnes = (search: string, parse?: (search: string) => unknown) =>
   errorsOf(search, parse).map(([parameter]) => parameter).join(" ");
 
-Deno.test("parseListQuery() names every bad parameter at once, in the table's order", () => {
+Deno.test("parseListQuery() names every bad parameter in order", () => {
   assertEquals(badOnes(""), "owner repo collection");
   const worst =
     "includeContent=yes&limit=1e3&page=0&branch=a..b&collection=a//b&repo=.git&owner=-x" +
@@ -41,7 +41,7 @@ Deno.test("parseListQuery() names every bad parameter at once, in the table's or
   );
 });
 
-Deno.test("parseItemQuery() names every bad parameter, and what must not stand together", () => {
+Deno.test("parseItemQuery() names bad and contradicting parameters", () => {
   assertEquals(badOnes("", parseItemQuery), "owner repo path");
   const rows: [search: string, bad: string][] = [
     ["format=xml&path=/a&branch=a~1&sort=x", "branch path sort format"],
@@ -173,7 +173,7 @@ Deno.test("limit is at most 100 with content or HTML", () => {
   }
 });
 
-Deno.test("a parameter is given once; an empty one is bad where it is required, and else omitted", () => {
+Deno.test("a parameter is given once, and a required one is not empty", () => {
   for (
     const name of ["owner", "collection", "branch", "limit", "sort", "fields"]
   ) {
@@ -194,7 +194,7 @@ Deno.test("a parameter is given once; an empty one is bad where it is required, 
   });
 });
 
-Deno.test("what cannot be decoded is bad, in a known parameter; a plus is a space", () => {
+Deno.test("a known parameter that cannot be decoded is bad", () => {
   for (
     const value of ["%", "%f", "%zz", "%ff", "%c3", "%c0%af", "%ed%a0%80", "a%"]
   ) {
@@ -214,7 +214,7 @@ Deno.test("what cannot be decoded is bad, in a known parameter; a plus is a spac
   });
 });
 
-Deno.test("an address has at most 100 parameters, empty ones too, and more are not decoded", () => {
+Deno.test("an address has at most 100 parameters", () => {
   using decoding = countDecoding();
   const more = (count: number) => LIST + "&".repeat(count - 1) + "%zz=1";
   assertEquals(badOnes(more(98)), "");
@@ -254,7 +254,7 @@ Deno.test("at most 20 bad parameters are named, each in 80 characters", () => {
   assertStringIncludes(error.detail, "UTF-8 text; and 71 more.");
 });
 
-Deno.test("bad filters and sorts are named as they were given, and say what is good", () => {
+Deno.test("bad filters and sorts are named as they were given", () => {
   const filters =
     "must be filter[name], filter[path] or filter[frontMatter.<key>], each also " +
     "with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";

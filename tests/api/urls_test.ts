@@ -51,7 +51,7 @@ const item = fc.record(
   { requiredKeys: ["owner", "repo", "path"] },
 );
 
-Deno.test("listUrl() carries a request's known parameters in the table's order", () => {
+Deno.test("listUrl() carries known parameters in the table's order", () => {
   const given =
     "sort=-frontMatter.title&x=1&limit=1&includeFrontMatter=1&recursive=true" +
     "&filter[name]=*.md&repo=site&filter[frontMatter.tags]=!a%26b%3D%25%2B&collection=/&owner=octo";
@@ -93,7 +93,7 @@ Deno.test("itemUrl() leads back to the parameters that it was made of", () => {
   }));
 });
 
-Deno.test("listUrl() leaves out what has no effect, and keeps defaults that were given", () => {
+Deno.test("listUrl() leaves out what has no effect and keeps defaults", () => {
   const list = "owner=o&repo=r&collection=c";
   const rows: [given: string, kept: string][] = [
     ["linkTemplate=/{slug}", "page=1"],
@@ -161,7 +161,7 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
   assertEquals(new Set(keys).size, rows.length);
 });
 
-Deno.test("collectionsKey() is one key for all requests with equal responses", () => {
+Deno.test("collectionsKey() is one key for equal responses", () => {
   const keyOf = (more: string, kind: "collections" | "types" = "collections") =>
     collectionsKey(BASE, kind, parseCollectionsQuery(`owner=o&repo=r&${more}`));
   const plain = keyOf("");
@@ -175,7 +175,7 @@ Deno.test("collectionsKey() is one key for all requests with equal responses", (
   assertEquals(new Set([...keys, keyOf("", "types")]).size, 5);
 });
 
-Deno.test("linkHeader() has at most 12,288 characters: without the first and last page, or null", () => {
+Deno.test("linkHeader() has at most 12,288 characters", () => {
   const relations = (length: number) => {
     const url = "x".repeat(length);
     const header = linkHeader({

@@ -20,7 +20,7 @@ Deno.test("withProcesses() leaves no process behind when a bench fails", async (
   assertEquals(signals, ["SIGTERM", "SIGTERM"]);
 });
 
-Deno.test("withProcesses() ends its processes and cleans up when a signal ends it", async () => {
+Deno.test("withProcesses() cleans up when a signal ends it", async () => {
   const folder = await Deno.makeTempDir();
   const code = `
     import { startProcess, withProcesses } from "${

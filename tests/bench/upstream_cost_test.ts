@@ -11,7 +11,7 @@ const cost = {
   bytes: 12_345,
 };
 
-Deno.test("costTable() is shown by a text that pads its columns in its own way, and by no other", () => {
+Deno.test("costTable() is shown by a text with other padding only", () => {
   const markdown = costTable([{ ...cost, access: "none" }, {
     ...cost,
     access: "public",
@@ -39,7 +39,7 @@ Deno.test("costTable() is shown by a text that pads its columns in its own way, 
   }
 });
 
-Deno.test("an hour without a token takes few requests of its quota, whatever ls-refs are sent", async () => {
+Deno.test("an hour without a token takes few requests of its quota", async () => {
   const most: [title: string, requests: number, lsRefs: number][] = [
     ["an hour of one request a second", 3, 60],
     ["the same hour, with one commit", 6, 60],

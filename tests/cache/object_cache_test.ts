@@ -57,7 +57,7 @@ async function open({ maxBytes = 1e6 } = {}) {
   };
 }
 
-Deno.test("ObjectCache reads memory without a store read, and the store with one read", async () => {
+Deno.test("ObjectCache reads memory first and the store with one call", async () => {
   await using opened = await open();
   const { cache, calls, hits } = opened;
   for (const id of ["1", "2", "3"]) cache.set(TEXT, "a/b", id, `value ${id}`);
@@ -93,7 +93,7 @@ Deno.test("ObjectCache tells kinds, repositories and ids apart", async () => {
   }
 });
 
-Deno.test("ObjectCache stores for a day what has a codec, fits and decodes", async () => {
+Deno.test("ObjectCache stores what has a codec and fits for a day", async () => {
   await using opened = await open();
   const { cache, clock, calls } = opened;
   cache.set(FLEETING, "a/b", "1", "one");
@@ -114,7 +114,7 @@ Deno.test("ObjectCache stores for a day what has a codec, fits and decodes", asy
   assertEquals(await stored(), []);
 });
 
-Deno.test("ObjectCache counts value, key and overhead, and drops the least recently used", async () => {
+Deno.test("ObjectCache counts bytes and drops the least recently used", async () => {
   const size = 100 + "fleeting\na/b\n1".length + ENTRY_OVERHEAD_BYTES;
   await using opened = await open({ maxBytes: 2 * size });
   const { cache } = opened;

@@ -56,7 +56,7 @@ async function withOpenKv(
   await run().finally(() => Object.defineProperty(Deno, "openKv", real));
 }
 
-Deno.test("openKv() opens what is or can be a store, and says why it cannot open another", async () => {
+Deno.test("openKv() says why it cannot open a store", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeFile(`${folder}/empty`, new Uint8Array(0));
   for (

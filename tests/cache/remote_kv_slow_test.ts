@@ -50,7 +50,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 for (const latencyMs of [10, 100]) {
-  Deno.test(`a remote store at ${latencyMs} ms is read and written in few requests`, async () => {
+  Deno.test(`a store at ${latencyMs} ms is used in few requests`, async () => {
     await using opened = await open();
     const { expected, server } = opened;
     {
@@ -84,7 +84,7 @@ for (const latencyMs of [10, 100]) {
   });
 }
 
-Deno.test("a remote store of which each tenth request fails gives the same answers", async () => {
+Deno.test("a store that fails now and then changes no answer", async () => {
   await using opened = await open();
   const { expected, server } = opened;
   for (let process = 0; process < 2; process++) {
@@ -97,7 +97,7 @@ Deno.test("a remote store of which each tenth request fails gives the same answe
   }
 });
 
-Deno.test("a service starts without a remote store that is away, says so once, and takes it later", async () => {
+Deno.test("a service starts without a remote store and takes it later", async () => {
   await using opened = await open();
   const { server } = opened;
   await server.down();
@@ -123,7 +123,7 @@ Deno.test("a service starts without a remote store that is away, says so once, a
   assertEquals(service.logLines("key-value store opened").length, 1);
 });
 
-Deno.test("a remote store that goes away for a minute costs one wait of 2 s in 30 s and nothing else", async () => {
+Deno.test("a remote store that goes away costs a wait of 2 s in 30 s", async () => {
   await using opened = await open();
   const { expected, server } = opened;
   await using service = await opened.start();
@@ -149,7 +149,7 @@ Deno.test("a remote store that goes away for a minute costs one wait of 2 s in 3
   assert(seen() > reads, "used again");
 });
 
-Deno.test("a remote store that refuses its token is tried three times, then left alone for 30 s", async () => {
+Deno.test("a remote store that refuses its token pauses for 30 s", async () => {
   await using opened = await open();
   const { expected, server } = opened;
   {

@@ -3,7 +3,7 @@ import { itemPath, listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 import { countReads } from "./watched_kv.ts";
 
-Deno.test("a warm process reads the store at most twice for a page, a repeated 404 and a file", async () => {
+Deno.test("a warm process reads the store at most twice", async () => {
   const kv = await Deno.openKv(":memory:");
   const reads = countReads(kv);
   const posts = Array.from(

@@ -68,7 +68,7 @@ function posts(
   );
 }
 
-Deno.test("listItems() gives the same however the source truncates, and remembers what it assembled", async () => {
+Deno.test("listItems() gives the same however the source truncates", async () => {
   const files: [string, string][] = [
     ...posts(300, (n) => `${n}`),
     ["posts/.hidden/a.md", ""],
@@ -100,7 +100,7 @@ Deno.test("listItems() gives the same however the source truncates, and remember
   }
 });
 
-Deno.test("listItems() charges the request that starts a job, and a refused one takes no other with it", async () => {
+Deno.test("listItems() charges the request that starts a job", async () => {
   const source = new MemorySource(posts(100, (n) => `---\nn: ${n}\n---\n`));
   source.truncateAt = 5;
   const refused = source.read("198.51.100.1", {
@@ -125,7 +125,7 @@ Deno.test("listItems() charges the request that starts a job, and a refused one 
   assertEquals(source.counts.blobs, 100);
 });
 
-Deno.test("listItems() charges a sort or filter that reads nothing, once", async () => {
+Deno.test("listItems() charges a sort or filter that reads nothing", async () => {
   const source = new MemorySource(posts(50, () => "x"));
   for (const query of ["sort=-name", "filter[path]=!1/*", "sort=size"]) {
     for (const misses of [1, 0]) {
@@ -151,7 +151,7 @@ function slowRenderer(
   return () => compute.filesOf("render");
 }
 
-Deno.test("HTML of a page is a background job, of a file it is charged; a failure is cached for 5 minutes", async () => {
+Deno.test("listItems() renders HTML in a job and keeps failures 5 min", async () => {
   const source = new MemorySource([["posts/a.md", "A"]]);
   const htmlError = { message: "late" };
   const failing = Promise.withResolvers<void>();
@@ -188,7 +188,7 @@ Deno.test("HTML of a page is a background job, of a file it is charged; a failur
   assertEquals((await list("", read)).cacheForMs, Infinity);
 });
 
-Deno.test("listItems() remembers that front matter does not fit into memory", async () => {
+Deno.test("listItems() remembers front matter that is too large", async () => {
   const source = new MemorySource(
     posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`),
   );
@@ -204,7 +204,7 @@ Deno.test("listItems() remembers that front matter does not fit into memory", as
   assertEquals([source.counts.blobs, again.misses()], [blobs, 0]);
 });
 
-Deno.test("listItems() fails a sorted list when a file cannot be read, and reads the others once", async () => {
+Deno.test("listItems() fails a sort when a file cannot be read", async () => {
   const source = new MemorySource(posts(900, (n) => `---\nn: ${n}\n---\n`));
   source.failures.set("posts/3/3.md", sourceFailed("no"));
   await rejects(list("sort=-frontMatter.n", source.read()), "source-failed");
@@ -223,7 +223,7 @@ Deno.test("listItems() fails a sorted list when a file cannot be read, and reads
   assertEquals(source.counts.blobs, blobs + 1);
 });
 
-Deno.test("listItems() reads at most 20,000 files for a sort, chosen by path, and no pictures", async () => {
+Deno.test("listItems() reads at most 20,000 files for a sort", async () => {
   const files: [string, string][] = [
     ...posts(20_000, () => "---\na: 1\n---\n"),
     ["posts/0/a.png", "png"],
@@ -243,7 +243,7 @@ Deno.test("listItems() reads at most 20,000 files for a sort, chosen by path, an
   await list("sort=frontMatter.a&filter[path]=1/**", source.read());
 });
 
-Deno.test("listItems() takes a file over the size cap for one without front matter", async () => {
+Deno.test("listItems() reads no front matter of a file over the cap", async () => {
   const source = new MemorySource([
     ["posts/a.md", "---\nn: 1\n---\n"],
     ["posts/big.md", `---\nn: 3\n---\n${"x".repeat(1 << 20)}`],
@@ -278,7 +278,7 @@ Deno.test("listItems() reserves memory before it builds the page", async () => {
   assertEquals(source.counts.blobs, 0);
 });
 
-Deno.test("a page carries 4 MiB of file bytes, those of the first paths, and the front matter of the others", async () => {
+Deno.test("listItems() sends at most 4 MiB of file bytes a page", async () => {
   const [mib, head] = ["x".repeat(1 << 20), "---\nn: 1\n---\n"];
   const source = new MemorySource([
     ...Array.from({ length: 3 }, (_, n) => [`posts/0/${n}.txt`, mib] as const),
@@ -348,7 +348,7 @@ Deno.test("a page of paths over 16 MiB is refused", async () => {
   await list("limit=100", source.read());
 });
 
-Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async () => {
+Deno.test("listItems() leaves out contentUrl for long paths", async () => {
   const long = `posts/${`${"d".repeat(200)}/`.repeat(21)}long.md`;
   const { body } = await list(
     "",
@@ -361,14 +361,14 @@ Deno.test("listItems() leaves out contentUrl for a path over 4,096 bytes", async
   assert(body.items.every(({ htmlUrl }) => htmlUrl !== undefined));
 });
 
-Deno.test("a path more than 2,000 folders deep is refused after 2,000 requests", async () => {
+Deno.test("a path of over 2,000 folders is refused after 2,000 reads", async () => {
   const path = `${"d/".repeat(2_040)}a.md`;
   const source = new MemorySource([[path, ""]]);
   await rejects(item(`path=${path}`, source.read()), "collection-too-large");
   assertEquals(source.counts.tree, 2_000);
 });
 
-Deno.test("a file is not cached without the front matter of a neighbor, which carries no error", async () => {
+Deno.test("itemBody() is not cached without a neighbor's front matter", async () => {
   const text = "---\nn: 1\n---\n";
   const source = new MemorySource(
     ["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]),
@@ -381,7 +381,7 @@ Deno.test("a file is not cached without the front matter of a neighbor, which ca
   assertEquals(Object.keys(next), ["name", "path", "slug", "contentUrl"]);
 });
 
-Deno.test("an unknown collection is searched for once per commit, charged once, and a file of that name is named", async () => {
+Deno.test("an unknown collection is searched for once per commit", async () => {
   const source = new MemorySource([
     ["postings/a.md", ""],
     ["content/recipes/b.md", ""],
@@ -426,7 +426,7 @@ Deno.test("a page of a named collection finds its folder once", async () => {
   assertEquals([source.counts.tree, source.counts.files], [tree, files]);
 });
 
-Deno.test("itemBody() lists a collection for the links of Markdown, and not for Markdown that is no text", async () => {
+Deno.test("itemBody() lists a collection for links of Markdown only", async () => {
   const source = new MemorySource([["posts/a.md", "[b](b.md)"], [
     "posts/binary.md",
     "\0",

@@ -5,7 +5,7 @@ import { suggest } from "../../lib/content/suggest.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
-Deno.test("suggest() gives the five nearest usable names once, by edits as a share of their length", () => {
+Deno.test("suggest() gives the five nearest usable names once", () => {
   const parent = "parent/".repeat(100);
   const rows: [name: string, candidates: string, found: string][] = [
     ["posts", "Posts posts-old POST posts/../a POST", "Posts POST posts-old"],
@@ -38,7 +38,7 @@ Deno.test("suggest() gives the five nearest usable names once, by edits as a sha
   );
 });
 
-Deno.test("suggestions are names that work as collection, whatever folders are called", async () => {
+Deno.test("suggestions are names that work as collection", async () => {
   const parent = `${"y".repeat(250)}/`.repeat(4);
   await using site = await startSite({
     "admin/config.yml": "collections: [{ name: zzzy, folder: gone }]",

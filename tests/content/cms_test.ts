@@ -46,7 +46,7 @@ function checkRules(
   );
 }
 
-Deno.test("readConfig() reads the collections of Pages CMS, in groups too", () => {
+Deno.test("readConfig() reads the collections of Pages CMS", () => {
   checkRules(".pages.yml", PAGES_CMS, {
     posts: ["src/posts", [
       "hello.md",
@@ -63,7 +63,7 @@ Deno.test("readConfig() reads the collections of Pages CMS, in groups too", () =
   });
 });
 
-Deno.test("readConfig() reads the folder collections of Decap, Netlify and Sveltia CMS", () => {
+Deno.test("readConfig() reads the folder collections of Decap CMS", () => {
   for (const folder of ["admin", "static/admin", "public/admin"]) {
     checkRules(`${folder}/config.yml`, DECAP_CMS, {
       blog: ["_posts/blog", DIRECT],
@@ -83,7 +83,7 @@ Deno.test("readConfig() reads the folder collections of Decap, Netlify and Svelt
   }
 });
 
-Deno.test("readConfig() reads the collections of Jekyll, as a list and as a mapping", () => {
+Deno.test("readConfig() reads the collections of Jekyll", () => {
   checkRules("_config.yml", "\ufeffcollections:\n  - staff_members\n", {
     staff_members: ["_staff_members", PATHS],
     posts: ["_posts", PATHS],
@@ -114,7 +114,7 @@ Deno.test("readConfig() reads the collections of Jekyll, as a list and as a mapp
   }
 });
 
-Deno.test("readConfig() skips what is not a folder of the repository, and names that cannot be requested", async () => {
+Deno.test("readConfig() skips folders and names that cannot be used", async () => {
   const declareOne = (name: string, folder: string) =>
     folders(
       "admin/config.yml",
@@ -163,7 +163,7 @@ Deno.test("readConfig() survives values of other kinds", () => {
   assertEquals(({} as Record<string, unknown>).name, undefined);
 });
 
-Deno.test("readConfig() says in one sentence why a file was skipped, and bounds what it costs", () => {
+Deno.test("readConfig() says why a file was skipped", () => {
   const bomb = Array.from(
     { length: 30 },
     (_, i) =>
@@ -227,7 +227,7 @@ Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
   );
 });
 
-Deno.test("readConfig() reads the fields of Pages CMS and of Decap CMS alike", () => {
+Deno.test("readConfig() reads fields of Pages and Decap CMS alike", () => {
   const fieldsOf = (path: string, text: string) => declare(path, text)[0];
   const pages = fieldsOf(
     ".pages.yml",

@@ -47,7 +47,7 @@ const ofKeys = (rows: string) =>
     `[frontMatter.${row.replace("=", "]=").replace("]]", "]")}`
   );
 
-Deno.test("a filter compares the text of a front matter value, and looks for an element of a list", () => {
+Deno.test("a filter compares the text of a value or an element", () => {
   checkFilters(ITEM, {
     passes: ofKeys(
       "title=Hello draft=false count=3 price=1.5 date=2024-03-01 nothing=null author.name=Ann " +
@@ -87,7 +87,7 @@ Deno.test("a filter matches name and path as globs", () => {
   });
 });
 
-Deno.test("a comparison holds for values of its own kind, in the order of sorting", () => {
+Deno.test("a comparison holds for values of its own kind", () => {
   checkFilters(ITEM, {
     passes: ofKeys(
       "count][gte=3 price][lte=1.50 date][lt=2024-03-01T00:00:01Z " +
@@ -101,7 +101,7 @@ Deno.test("a comparison holds for values of its own kind, in the order of sortin
   });
 });
 
-Deno.test("contains ignores case and diacritics, in names, paths and values", () => {
+Deno.test("contains ignores case and diacritics", () => {
   const frontMatter = {
     title: "Grüße aus Köln",
     cities: ["Zürich", "Łódź", 1871],

@@ -25,7 +25,7 @@ function failure(text: string): { message: string; line: number } {
   return error;
 }
 
-Deno.test("front matter is the mapping between the fences, the body what follows them", () => {
+Deno.test("front matter is the mapping between the fences", () => {
   const rows: [text: string, frontMatter: PlainObject, body: string][] = [
     ["---\ntitle: Hello\n---\n# Hello\n", { title: "Hello" }, "# Hello\n"],
     ['+++\ntitle = "Hello"\n+++\n\nText', { title: "Hello" }, "\nText"],
@@ -43,7 +43,7 @@ Deno.test("front matter is the mapping between the fences, the body what follows
   }
 });
 
-Deno.test("readFrontMatter() gives nothing where there is no front matter", () => {
+Deno.test("readFrontMatter() is empty if there is no front matter", () => {
   const texts =
     "|---|---\n|+++|# Title\n---\na: 1\n---\n| ---\na: 1\n---\n|\n---\na: 1\n---\n|" +
     "---\na: 1\n|---\na: 1\n ---\n|---\na: 1\n----\n|---\na: 1\n+++\n|----\na: 1\n----\n|" +
@@ -54,7 +54,7 @@ Deno.test("readFrontMatter() gives nothing where there is no front matter", () =
   }
 });
 
-Deno.test("readFrontMatter() reads YAML by the 1.2 core schema, TOML with ISO 8601 dates, and loses no number", () => {
+Deno.test("readFrontMatter() reads YAML 1.2 and TOML without loss", () => {
   const asWritten =
     "2024-03-01|2024-03-01 10:00:00 +0200|yes|off|1:30|12345678901234567890|.nan|" +
     "-.inf|1e999";

@@ -17,7 +17,7 @@ function sorted(sort: string, items: readonly Item[]): number[] {
   return [...indices];
 }
 
-Deno.test("parseSort() reads the fields, and - for descending, and refuses anything else", () => {
+Deno.test("parseSort() reads fields and - and refuses anything else", () => {
   assertEquals(parseSort("path"), { by: "path", descending: false });
   assertEquals(parseSort("-name"), { by: "name", descending: true });
   assertEquals(parseSort("size"), { by: "size", descending: false });
@@ -33,7 +33,7 @@ Deno.test("parseSort() reads the fields, and - for descending, and refuses anyth
   }
 });
 
-Deno.test("parseIsoDate() takes dates and date-times, UTC where no zone is given", () => {
+Deno.test("parseIsoDate() takes dates and times, UTC by default", () => {
   const times =
     "2024-03-01=2024-03-01T00:00:00.000Z|2024-02-29=2024-02-29T00:00:00.000Z|" +
     "0001-01-01=0001-01-01T00:00:00.000Z|2024-03-01T10:30=2024-03-01T10:30:00.000Z|" +

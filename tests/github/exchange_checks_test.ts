@@ -56,7 +56,7 @@ Deno.test("faultsOf() finds what GitHub's description does not have", async () =
   }
 });
 
-Deno.test("GraphQL queries are valid, and the double's data are what the schema gives", async () => {
+Deno.test("GraphQL queries and the double's data fit the schema", async () => {
   const clock = new TestClock();
   await using served = await serveRepository(textFiles(5), { now: clock.now });
   const { gh, repository } = served;

@@ -15,7 +15,7 @@ const files = {
   "d/a0": "sorts after it",
 };
 
-Deno.test("GitRepository writes what git reads, lists it as git does, and follows what git changes", async () => {
+Deno.test("GitRepository reads and writes as git does", async () => {
   await using repository = await makeGitRepository(files);
   await repository.branch("feature/x");
   await repository.tag("v1", { annotated: true });

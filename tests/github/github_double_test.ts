@@ -22,7 +22,7 @@ async function statusOf(
   return response.status;
 }
 
-Deno.test("GithubDouble truncates recursive trees alone, by entries and by bytes, whatever `recursive` says", async () => {
+Deno.test("GithubDouble truncates recursive trees only", async () => {
   await using double = await serveRepository(files);
   const { gh, url } = double;
   const read = async (query: string): Promise<GithubTree> =>
@@ -52,7 +52,7 @@ Deno.test("GithubDouble truncates recursive trees alone, by entries and by bytes
   assertEquals((await read("?recursive=1")).tree.length, whole.tree.length - 1);
 });
 
-Deno.test("GithubDouble charges a 304 only without a token, and refuses until the quota's reset", async () => {
+Deno.test("GithubDouble charges a 304 only without a token", async () => {
   let nowMs = 1_000_000;
   await using double = await serveRepository(files, { now: () => nowMs });
   const { gh } = double;
@@ -87,7 +87,7 @@ Deno.test("GithubDouble charges a 304 only without a token, and refuses until th
   assertEquals((await request(false)).answer, [200, "59"]);
 });
 
-Deno.test("GithubDouble shows what is not public to tokens alone, and never at the raw host", async () => {
+Deno.test("GithubDouble shows what is not public to tokens only", async () => {
   await using double = await serveRepository(files);
   const { gh, url } = double;
   const raw = `${gh.rawUrl}/octo/site/${await double.repository
@@ -106,7 +106,7 @@ Deno.test("GithubDouble shows what is not public to tokens alone, and never at t
   }
 });
 
-Deno.test("GithubDouble ends with an error that names every request that it does not expect", async () => {
+Deno.test("GithubDouble ends with an error for unexpected requests", async () => {
   await using double = await serveRepository(files);
   const { gh, url } = double;
   const raw = `${gh.rawUrl}/octo/site/${await double.repository

@@ -25,7 +25,7 @@ const NO_HOSTS = [
   "[::1",
 ];
 
-Deno.test("a Host that is not host[:port] is a bad request, whatever the path and method; an absolute address must have one too", async () => {
+Deno.test("a Host that is not host[:port] is a bad request", async () => {
   await using site = await startSite(FILES);
   const port = site.service.listen();
   await rawRequest(port, `GET ${LIST} HTTP/1.1`, "Host: evil.test");
@@ -74,7 +74,7 @@ Deno.test("a Host that is not host[:port] is a bad request, whatever the path an
   }
 });
 
-Deno.test("baseUrl() takes from a trusted proxy nothing that is no host or protocol, and from others nothing", () => {
+Deno.test("baseUrl() takes only hosts and protocols from proxies", () => {
   const own = "http://own.test:8000";
   const rows: [
     origin: string,
@@ -104,7 +104,7 @@ Deno.test("baseUrl() takes from a trusted proxy nothing that is no host or proto
   }
 });
 
-Deno.test("URLs begin with PUBLIC_URL, else with what a trusted proxy forwards, else with the Host, each cached by itself", async () => {
+Deno.test("URLs begin with PUBLIC_URL, the proxy's host or the Host", async () => {
   const publicUrl = "https://api.test/collections";
   type Row = [
     env: Record<string, string>,
@@ -164,7 +164,7 @@ Deno.test("URLs begin with PUBLIC_URL, else with what a trusted proxy forwards, 
   }
 });
 
-Deno.test("a preview answers loopback hosts only, and pages of loopback origins only may read it", async () => {
+Deno.test("a preview answers loopback hosts and pages only", async () => {
   await using service = await startService({
     env: { LOCAL_REPOS_DIR: "" },
     isPreview: true,

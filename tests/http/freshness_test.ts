@@ -7,7 +7,7 @@ import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { freshnessOf } from "./freshness_of.ts";
 
-Deno.test("a response is a hit for the 60 s of its branch, which are counted down", async () => {
+Deno.test("a response is a hit for the 60 s of its branch", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh } = site;
 
@@ -56,7 +56,7 @@ Deno.test("a new address is a miss, though its branch is known", async () => {
   assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
 });
 
-Deno.test("a commit is shown in every response 60 s after the last check, and not later", async () => {
+Deno.test("a commit is shown in every response after 60 s", async () => {
   await using site = await startSite({ "posts/a.md": "1" });
   const { service, repository } = site;
   const { clock } = service;
@@ -104,7 +104,7 @@ Deno.test("Age counts from when the check was sent", async () => {
   ]);
 });
 
-Deno.test("a response that takes longer than its check is good for is checked again", async () => {
+Deno.test("a response that takes longer than its check is checked", async () => {
   const rows: [branch: string, ...expected: string[]][] = [
     ["unchanged", "b", "fwd=miss; stored", "0"],
     ["moved", "b c", "fwd=stale; stored", "0"],
@@ -137,7 +137,7 @@ Deno.test("a response that takes longer than its check is good for is checked ag
   }
 });
 
-Deno.test("a response is made again when the branch took another name meanwhile", async () => {
+Deno.test("a response is made again if the branch is renamed", async () => {
   const checkout = { ".git/HEAD": "ref: refs/heads/main\n", "a.md": "" };
   await using folder = await makeSampleFolder(checkout);
   await using service = await startService({
@@ -164,7 +164,7 @@ Deno.test("a response is made again when the branch took another name meanwhile"
   assertEquals(repository.branch, "draft");
 });
 
-Deno.test("parameters without an effect lead to the same cached response", async () => {
+Deno.test("parameters without an effect share a cached response", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
   const hits = () =>
@@ -187,7 +187,7 @@ Deno.test("parameters without an effect lead to the same cached response", async
   assertEquals(hits() - before, 6);
 });
 
-Deno.test("an older response is sent where a new commit is known and cannot be read yet", async () => {
+Deno.test("an older response is sent if the new one cannot be made", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh, repository } = site;
   await freshnessOf(site);

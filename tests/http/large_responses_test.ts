@@ -222,7 +222,7 @@ function openPaced(bytes: Uint8Array<ArrayBuffer>, clock: TestClock) {
   return { reader, state };
 }
 
-Deno.test("pacedBody() ends for a client that stops reading, never reads, or disconnects", async () => {
+Deno.test("pacedBody() ends for a client that stops reading", async () => {
   const clock = new TestClock();
   const never = openPaced(new Uint8Array(MIB), clock);
   const stopped = openPaced(new Uint8Array(MIB), clock);
@@ -248,7 +248,7 @@ Deno.test("pacedBody() ends for a client that stops reading, never reads, or dis
   assertEquals(clock.timerCount, 0);
 });
 
-Deno.test("pacedBody() sends all bytes to a slow client, and ends for one that is too slow", async () => {
+Deno.test("pacedBody() ends for a client that is too slow", async () => {
   const bytes = randomBytes(4 * MIB + 5);
   // 64 KiB each time: just 4 kB a second on average, and a little less.
   for (const [pauseMs, isWhole] of [[16_384, true], [17_000, false]] as const) {

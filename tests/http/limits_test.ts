@@ -28,7 +28,7 @@ async function start(misses: number, env: Record<string, string> = {}) {
   return Object.assign(site, { statusOf });
 }
 
-Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () => {
+Deno.test("clientKey() counts IPv4 one by one and IPv6 by /64", () => {
   const keys: Record<string, string> = {
     "192.0.2.1": "192.0.2.1",
     "::ffff:192.0.2.1": "192.0.2.1",
@@ -49,7 +49,7 @@ Deno.test("clientKey() counts IPv4 addresses one by one, IPv6 by their /64", () 
   }
 });
 
-Deno.test("clientOf() takes the last entry of X-Forwarded-For, behind a trusted proxy only", () => {
+Deno.test("clientOf() trusts X-Forwarded-For behind a proxy only", () => {
   const remote = "192.0.2.9";
   const rows: [
     forwarded: string | null,
@@ -78,7 +78,7 @@ Deno.test("clientOf() takes the last entry of X-Forwarded-For, behind a trusted 
   }
 });
 
-Deno.test("misses count for the remote address, or for the last one that a trusted proxy named", async () => {
+Deno.test("misses count for the remote or the forwarded address", async () => {
   for (
     const [trust, expected] of [["false", [404, 429]], ["true", [
       404,
@@ -94,7 +94,7 @@ Deno.test("misses count for the remote address, or for the last one that a trust
   }
 });
 
-Deno.test("past its misses a client gets 429 for the time that Retry-After and RateLimit say; its hits and other clients go on", async () => {
+Deno.test("a client past its misses gets 429, but hits go on", async () => {
   await using site = await start(2);
   const { service, statusOf } = site;
   assertEquals([await statusOf("site"), await statusOf("r1")], [200, 404]);
@@ -126,7 +126,7 @@ Deno.test("a repeated not-found is no miss", async () => {
   assertEquals(site.gh.counts(), {});
 });
 
-Deno.test("a check of a known branch costs a quarter of a miss, and is refused without one left", async () => {
+Deno.test("a check of a known branch costs a quarter of a miss", async () => {
   await using site = await start(2);
   const { service, gh, statusOf } = site;
   const branches = ["main", "HEAD"];
@@ -159,7 +159,7 @@ Deno.test("older responses cost nothing while the source fails", async () => {
   }
 });
 
-Deno.test("bad requests cost their client 1 ms of processor time each at least", async () => {
+Deno.test("bad requests cost their client 1 ms each at least", async () => {
   await using site = await start(2);
   const { service, statusOf } = site;
   const bad = [listPath({ page: 0 }), itemPath({ path: "" })];
@@ -177,7 +177,7 @@ Deno.test("bad requests cost their client 1 ms of processor time each at least",
   ]);
 });
 
-Deno.test("charge() costs a miss for 100 ms of processor time, of which a miss includes the first", async () => {
+Deno.test("charge() costs a miss for 100 ms of processor time", async () => {
   await using site = await start(2);
   const { rateLimit } = site.service.services;
   const context = (hostname: string) => {
@@ -226,7 +226,7 @@ Deno.test("without a limit nothing is refused or described", () => {
   assertEquals([...headers], []);
 });
 
-Deno.test("a client past its limit causes no read of the store, whatever it requests", async () => {
+Deno.test("a client past its limit causes no read of the store", async () => {
   const kv = await Deno.openKv(":memory:");
   const reads = countReads(kv);
   await using site = await startSite(FILES, {
@@ -247,7 +247,7 @@ Deno.test("a client past its limit causes no read of the store, whatever it requ
   assertEquals(reads.count, count);
 });
 
-Deno.test("a request that joins another one's work is no miss, and one that adds to it is", async () => {
+Deno.test("a request that joins another one's work is no miss", async () => {
   const files = { "src/posts/a.md": "", "src/pages/b.md": "" };
   const remote = "192.0.2.2";
   for (

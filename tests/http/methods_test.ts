@@ -15,7 +15,7 @@ const PATHS = [
   "//",
 ];
 
-Deno.test("OPTIONS is answered on every path, and every other method is not allowed, known to HTTP or not", async () => {
+Deno.test("OPTIONS is answered, and unknown methods are refused", async () => {
   await using service = await startService();
   const port = service.listen();
 
@@ -55,7 +55,7 @@ Deno.test("OPTIONS is answered on every path, and every other method is not allo
   }
 });
 
-Deno.test("createHandler() makes a problem of what fails ahead of the framework", async () => {
+Deno.test("createHandler() makes problems of all failures", async () => {
   await using service = await startService({
     change(services) {
       services.responses.fresh = () => {

@@ -7,7 +7,7 @@ import { startSite } from "../site.ts";
 
 const path = itemPath({ path: "posts/a.md" });
 
-Deno.test("every request has an id of its own, and one log line with it", async () => {
+Deno.test("every request has its own id and one log line", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
   const requests: [path: string, method: string][] = [
@@ -39,7 +39,7 @@ Deno.test("every request has an id of its own, and one log line with it", async 
   ]);
 });
 
-Deno.test("a log line says when, what, how long and how the cache answered", async () => {
+Deno.test("a log line says when, what, how long and which cache", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
   let size = 0;
@@ -125,7 +125,7 @@ Deno.test("a path cannot forge a line of the log, nor fill it", async () => {
   assert(site.service.logText.length < 1_000);
 });
 
-Deno.test("failures and faults are logged by the request's id, faults with their class and place", async () => {
+Deno.test("failures and faults are logged with the request's id", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service, gh } = site;
   gh.fault = { kind: "status", status: 500 };

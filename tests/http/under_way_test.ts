@@ -19,7 +19,7 @@ function infoOf() {
   return { completed, resolve, reject };
 }
 
-Deno.test("UnderWay refuses a client past 1,000, until responses were sent or their connections ended", async () => {
+Deno.test("UnderWay refuses a client past 1,000 until some end", async () => {
   const underWay = new UnderWay();
   const infos = Array.from({ length: 1_000 }, infoOf);
   for (const info of infos) underWay.add("a", info);
@@ -53,7 +53,7 @@ Deno.test("UnderWay does not ask a refused request when it was sent", () => {
   assertThrows(() => underWay.add("a", info), CollectionsError);
 });
 
-Deno.test("UnderWay counts one hit of 64 for all, and each where a client has 512 under way", () => {
+Deno.test("UnderWay counts one hit of 64 for all, then each", () => {
   let chance = 0.999;
   const underWay = new UnderWay(() => chance);
   const weightOf = (client: string) => underWay.weightOfHit(() => client);
@@ -86,7 +86,7 @@ for (
     "/problems/source-failed",
   ]] as const
 ) {
-  Deno.test(`of ${what} HTTP/2 requests that no one reads, 1,000 are under way, and none after them`, async () => {
+  Deno.test(`1,000 unread HTTP/2 requests are under way, of ${what}`, async () => {
     let hits = 0;
     await using site = await startSite({ "posts/a.md": "" }, {
       env: { MISSES_PER_MINUTE: "0" },
@@ -117,7 +117,7 @@ for (
   });
 }
 
-Deno.test("HTTP/1.1 responses that no one reads are under way until their connection ends", async () => {
+Deno.test("unread HTTP/1.1 responses count until their end", async () => {
   await using site = await startSite({ "large.txt": "x".repeat(8 << 20) });
   const { service } = site;
   const port = service.listen();
@@ -137,7 +137,7 @@ Deno.test("HTTP/1.1 responses that no one reads are under way until their connec
 /** Some 100 KiB, ASCII or not, that gzip makes no smaller than 64 KiB. */
 const NOISE = randomBytes(90 * KIB).toBase64();
 
-Deno.test("every response over 64 KiB is sent in pieces, and ends for a client that stops reading", async () => {
+Deno.test("every response over 64 KiB is sent in pieces", async () => {
   await using site = await startSite({
     "posts/ascii.md": NOISE,
     "posts/other.md": `ü${NOISE}`,
@@ -179,7 +179,7 @@ Deno.test("every response over 64 KiB is sent in pieces, and ends for a client t
   }
 });
 
-Deno.test("a cached response over 64 KiB is sent ahead of the framework", async () => {
+Deno.test("a large cached response is sent ahead of the framework", async () => {
   await using site = await startSite({ "posts/a.md": NOISE });
   const { service } = site;
   const path = itemPath({ path: "posts/a.md" });

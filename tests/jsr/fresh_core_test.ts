@@ -14,7 +14,7 @@ async function request(app: App<unknown>, path: string, method = "GET") {
   return { status: response.status, body: await response.text() };
 }
 
-Deno.test("App lets the first of two routes answer, folds slashes, and takes one at a static path's end", async () => {
+Deno.test("App lets the first route answer and folds slashes", async () => {
   const app = newApp()
     .route("/a/b", {
       handler: ({ url }) => new Response(url.pathname + url.search),
@@ -34,7 +34,7 @@ Deno.test("App lets the first of two routes answer, folds slashes, and takes one
   await assertRejects(() => request(app, "/p/%ff"), URIError);
 });
 
-Deno.test("Context.next() throws at once in the last middleware, and rejects in one before it", async () => {
+Deno.test("Context.next() throws at once in the last middleware", async () => {
   const answer = ({ status }: HttpError) => new Response(null, { status });
   const last = newApp()
     .use((ctx) => answer(assertThrows(() => ctx.next(), HttpError)))
@@ -54,7 +54,7 @@ Deno.test("Context.next() throws at once in the last middleware, and rejects in 
   });
 });
 
-Deno.test("App.handler() requires Fresh's build on Deno Deploy in production alone", async () => {
+Deno.test("App.handler() requires a build on Deno Deploy only", async () => {
   for (const mode of ["production", "development"]) {
     const code =
       `import { App } from "fresh"; new App({ mode: "${mode}" }).handler();`;

@@ -10,7 +10,7 @@ async function makeCheckout(branch: string): Promise<SampleFolder> {
   return folder;
 }
 
-Deno.test("checkedOutBranch() names the branch of a checkout and of a linked worktree, or the detached commit", async () => {
+Deno.test("checkedOutBranch() names the branch or detached commit", async () => {
   await using folder = await makeCheckout("ä/b-1");
   const { git, dir } = folder;
   assertEquals(await checkedOutBranch(dir), "ä/b-1");
@@ -24,7 +24,7 @@ Deno.test("checkedOutBranch() names the branch of a checkout and of a linked wor
   assertEquals(await checkedOutBranch(dir), await git.head("ä/b-1"));
 });
 
-Deno.test("checkedOutBranch() is main for a plain folder, and where HEAD is absent or no branch", async () => {
+Deno.test("checkedOutBranch() is main for a plain folder", async () => {
   await using folder = await makeCheckout("dev");
   const isMain = async (name: string, what: string) =>
     assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);

@@ -55,7 +55,7 @@ async function withFile(text: string) {
   };
 }
 
-Deno.test("scanFolder() reads a file again when its size, times or mode differ", async () => {
+Deno.test("scanFolder() reads a file again when its stamp differs", async () => {
   await using file = await withFile("one\n");
   const first = await file.scan();
   assertEquals([first.id, first.size], [idOf("one\n"), 4]);
@@ -77,7 +77,7 @@ Deno.test("scanFolder() reads a file again when its size, times or mode differ",
   assertEquals(tree, treeId([{ name: "a", mode: "100755", id }]));
 });
 
-Deno.test("scanFolder() reads again what it read within two seconds of a change", async () => {
+Deno.test("scanFolder() reads again within two seconds of a change", async () => {
   await using file = await withFile("one\n");
   for (const laterMs of [1_999, 1_999, 2_000]) await file.scan(laterMs);
   assertEquals(file.work.reads, 3);
@@ -85,7 +85,7 @@ Deno.test("scanFolder() reads again what it read within two seconds of a change"
   assertEquals(file.work.reads, 3);
 });
 
-Deno.test("readExact() reads a file of several blocks, and no byte that was added", async () => {
+Deno.test("readExact() reads several blocks and no added byte", async () => {
   const text = "0123456789".repeat(20_000);
   await using file = await withFile(text);
   const scanned = await file.scan();
@@ -134,7 +134,7 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
   };
 }
 
-Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's place", async () => {
+Deno.test("scanFolder() shows nothing of a folder outside", async () => {
   const moments = [["realPath", "posts"], ["readDir", "posts"], [
     "lstat",
     "posts/a.md",
@@ -146,7 +146,7 @@ Deno.test("scanFolder() shows nothing of a folder outside that takes a folder's 
   }
 });
 
-Deno.test("scanFolder() shows nothing of a folder outside that was in a folder's place for a moment", async () => {
+Deno.test("scanFolder() shows nothing of a folder that was replaced", async () => {
   const moments = [["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
   for (const [name, path] of moments) {
     await using folders = await withFolders();
@@ -214,7 +214,7 @@ Deno.test("scanFolder() checks a file before and after it is read", async () => 
   }
 });
 
-Deno.test("scanFolder() lists a folder at the next scan that it left out of one", async () => {
+Deno.test("scanFolder() lists a folder that it left out before", async () => {
   await using folders = await withFolders();
   {
     using _replaced = before("lstat", `${folders.posts}/a.md`, folders.replace);
@@ -247,7 +247,7 @@ const REPLACE = {
   },
 };
 
-Deno.test("scanFolder() leaves out what disappears or changes its type meanwhile", async () => {
+Deno.test("scanFolder() leaves out what disappears meanwhile", async () => {
   const rows = [
     { before: "realPath", path: "posts", by: ["nothing", "a file"] },
     { before: "readDir", path: "posts", by: ["nothing", "a file"] },
@@ -280,7 +280,7 @@ Deno.test("scanFolder() reads no link or pipe that took a file's place", async (
   }
 });
 
-Deno.test("readExact() follows no link that took the place of a file or folder", async () => {
+Deno.test("readExact() follows no link that replaced a file", async () => {
   for (const path of ["posts", "posts/a.md"]) {
     await using folders = await withFolders();
     const file = entryAt(await folders.scan(), "posts/a.md")!;
@@ -302,7 +302,7 @@ Deno.test("readExact() follows no link that took the place of a file or folder",
   }
 });
 
-Deno.test("scanFolder() reads what has changed, and takes over the other folders", async () => {
+Deno.test("scanFolder() reads what changed and reuses other folders", async () => {
   await using folders = await withFolders();
   await Deno.mkdir(`${folders.dir}/docs`);
   await Deno.writeTextFile(`${folders.dir}/docs/c.md`, "C\n");
@@ -330,7 +330,7 @@ Deno.test("scanFolder() reads what has changed, and takes over the other folders
   ]);
 });
 
-Deno.test("scanFolder() counts levels and blocks toward its limit, also of what it need not read", async () => {
+Deno.test("scanFolder() counts levels and blocks toward its limit", async () => {
   await using folders = await withFolders();
   const scan = (maxEntries: number, previous: FolderState | null = null) =>
     scanFolder(folders.dir, previous, {
@@ -378,7 +378,7 @@ Deno.test("listFiles() lets other tasks go on between slices", async () => {
   assert(ticks.turns >= 4_096 / 256, String(ticks.turns));
 });
 
-Deno.test("treeIdOfSorted() is treeId(), and lets other tasks go on between slices", async () => {
+Deno.test("treeIdOfSorted() is treeId() and yields between slices", async () => {
   const entries = Array.from({ length: 2_048 }, (_, index) => {
     const name = `${String(index).padStart(4, "0")}-é`;
     return { name, mode: "100644", id: idOf(name) } as const;

@@ -16,7 +16,7 @@ async function makeCheckout(name: string) {
   return { parent, checkout, [Symbol.asyncDispose]: remove };
 }
 
-Deno.test("previewSettings() refuses a checkout whose name no request could have", async () => {
+Deno.test("previewSettings() refuses a name that no request could have", async () => {
   for (
     const name of [
       "My Blog",
@@ -42,7 +42,7 @@ Deno.test("previewSettings() refuses a checkout whose name no request could have
   }
 });
 
-Deno.test("previewSettings() of a link to a checkout shows what it leads to", async () => {
+Deno.test("previewSettings() shows what a link to a checkout leads to", async () => {
   await using made = await makeCheckout("Blog_1.0");
   const link = join(made.parent, "link");
   await Deno.symlink(made.checkout, link);
@@ -57,7 +57,7 @@ Deno.test("previewSettings() of a link to a checkout shows what it leads to", as
   }
 });
 
-Deno.test("findLocalDir() takes a folder, the default only where it exists, and says what is wrong", async () => {
+Deno.test("findLocalDir() takes a folder and says what is wrong", async () => {
   await using made = await makeCheckout("blog");
   assertEquals(await findLocalDir(made.parent), made.parent);
   assertEquals(await findLocalDir(null), null);
@@ -78,7 +78,7 @@ Deno.test({
   },
 });
 
-Deno.test("localRepositoryNames() names what requests can name and may see, sorted", async () => {
+Deno.test("localRepositoryNames() names what may be requested, sorted", async () => {
   await using made = await makeCheckout("Blog");
   const localReposDir = made.parent;
   for (const name of ["docs", ".hidden", "node_modules", "my blog", "x.git"]) {

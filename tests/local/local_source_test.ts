@@ -17,7 +17,7 @@ import {
   uncharged,
 } from "./sample_folder.ts";
 
-Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at Git's tree id of its files", async () => {
+Deno.test("resolve() gives a folder as main or its branch", async () => {
   await using folder = await makeSampleFolder({
     "posts/a.md": "A\n",
     "b.md": "B\n",
@@ -47,7 +47,7 @@ Deno.test("resolve() gives a plain folder as main, a checkout as its branch, at 
   await folder.refuses("branch-not-found", { branch: "main" });
 });
 
-Deno.test("resolve() scans the folder at most once a second, once for concurrent requests", async () => {
+Deno.test("resolve() scans at most once a second", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const first = await folder.resolve();
   assertEquals(first.freshness, "new");
@@ -84,7 +84,7 @@ function slowScans({ clock, dir }: SampleFolder, takesMs: number): Disposable {
   });
 }
 
-Deno.test("resolve() rests four times as long as the last scan took, at most 30 s", async () => {
+Deno.test("resolve() pauses four times as long as the last scan", async () => {
   for (
     const [takesMs, freshForMs] of [[100, 1_000], [2_000, 10_000], [
       20_000,
@@ -112,7 +112,7 @@ Deno.test("resolve() rests four times as long as the last scan took, at most 30 
   }
 });
 
-Deno.test("resolve() repeats the failure of a scan while the folder rests", async () => {
+Deno.test("resolve() repeats the failure of a scan during the pause", async () => {
   await using folder = await makeSampleFolder({
     "a.md": "A\n",
     "b.md": "B\n",
@@ -133,7 +133,7 @@ Deno.test("resolve() repeats the failure of a scan while the folder rests", asyn
   assertEquals(listings.count, count + 1);
 });
 
-Deno.test("resolve() scans two folders at once, and the next when one is done", async () => {
+Deno.test("resolve() scans two folders at once", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const repos = ["blog", "two", "three", "four"];
   for (const repo of repos) {
@@ -155,7 +155,7 @@ Deno.test("resolve() scans two folders at once, and the next when one is done", 
   assertEquals(most, 2);
 });
 
-Deno.test("resolve() charges the request that starts a scan, for what it did", async () => {
+Deno.test("resolve() charges the request that starts a scan", async () => {
   const files = Array.from(
     { length: 50 },
     (_, n) => [`${n}.md`, `${n}\n`] as const,
@@ -180,7 +180,7 @@ Deno.test("resolve() charges the request that starts a scan, for what it did", a
   assertEquals(await resolve(), 2.04);
 });
 
-Deno.test("resolve() charges no more than the time that a scan took, and a failed one too", async () => {
+Deno.test("resolve() charges at most the time of the scan", async () => {
   await using folder = await makeSampleFolder(
     { "a.md": "A\n", "b.md": "B\n" },
     1,
@@ -235,7 +235,7 @@ Deno.test("resolve() finds folders by name alone, an exact one first", async () 
   }
 });
 
-Deno.test("resolve() does not follow a repository that is a link, or has become one", async () => {
+Deno.test("resolve() does not follow a repository that is a link", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   await using outside = await makeSampleFolder({ "secret.md": "secret\n" });
   await Deno.symlink(outside.dir, `${folder.root}/linked`);
@@ -252,7 +252,7 @@ Deno.test("resolve() does not follow a repository that is a link, or has become 
   assertEquals((await folder.resolve()).freshness, "new");
 });
 
-Deno.test("resolve() fails where the root cannot be listed, and does not name it", async () => {
+Deno.test("resolve() fails if the root cannot be listed", async () => {
   const source = new LocalSource({
     root: "/nonexistent/root",
     clock: new TestClock(),
@@ -268,7 +268,7 @@ Deno.test("resolve() fails where the root cannot be listed, and does not name it
   ]);
 });
 
-Deno.test("only plain files that are not hidden are listed and read; links lead nowhere", async () => {
+Deno.test("only plain files that are not hidden are listed and read", async () => {
   const hidden = {
     ".env": "TOKEN=1\n",
     "node_modules/pkg/readme.md": "R\n",
@@ -321,7 +321,7 @@ Deno.test("only plain files that are not hidden are listed and read; links lead 
   }
 });
 
-Deno.test("blobs() gives no bytes but those of the id, and has a changed file looked at anew", async () => {
+Deno.test("blobs() gives only the bytes of the id", async () => {
   await using folder = await makeSampleFolder({
     "a.md": "before\n",
     "b.md": "B\n",
@@ -353,7 +353,7 @@ Deno.test("blobs() gives no bytes but those of the id, and has a changed file lo
   assertEquals(await folder.read(next, "a.md", "after!\n"), "after!\n");
 });
 
-Deno.test("blobs() causes no scan while the folder rests after one that it caused", async () => {
+Deno.test("blobs() causes no scan during the pause", async () => {
   await using folder = await makeSampleFolder({ "a.md": "one\n" });
   using _slow = slowScans(folder, 500);
   const edit = async (before: string, text: string) => {
@@ -371,7 +371,7 @@ Deno.test("blobs() causes no scan while the folder rests after one that it cause
   assertEquals((await folder.resolve()).freshness, "moved");
 });
 
-Deno.test("resolve() finds no folder that disappears or is replaced during the scan", async () => {
+Deno.test("resolve() finds no folder that is replaced during the scan", async () => {
   const changes: ((path: string) => void)[] = [
     (path) => Deno.removeSync(path, { recursive: true }),
     (path) => Deno.renameSync(path, `${path}_moved`),
@@ -400,7 +400,7 @@ Deno.test("resolve() finds no folder that disappears or is replaced during the s
   }
 });
 
-Deno.test("the state before the last can still be read, an older one cannot", async () => {
+Deno.test("the state before the last can still be read", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "1\n" });
   const states = [await folder.resolve()];
   for (const text of ["second\n", "third\n"]) {
@@ -417,7 +417,7 @@ Deno.test("the state before the last can still be read, an older one cannot", as
   assertEquals(error.code, "source-failed");
 });
 
-Deno.test("names that are not UTF-8 are left out and counted, in a folder without others too", async () => {
+Deno.test("names that are not UTF-8 are left out and counted", async () => {
   await using folder = await makeSampleFolder({
     "a.md": "A\n",
     "only/.hidden": "",
@@ -435,7 +435,7 @@ Deno.test("names that are not UTF-8 are left out and counted, in a folder withou
   assertEquals([list.length, list.omitted], [1, 3]);
 });
 
-Deno.test("reading needs no permission but for the root, and leaves out what may not be read", async () => {
+Deno.test("reading needs no permission but for the root", async () => {
   await using folder = await makeSampleFolder({
     "a.md": "A\n",
     "no/b.md": "B\n",

@@ -55,7 +55,7 @@ Deno.test("renderMarkdown() gives GitHub Flavored Markdown", () => {
   assert(!html(stray).includes("<input"));
 });
 
-Deno.test("renderMarkdown() lists headings with the ids that they have in the HTML", () => {
+Deno.test("renderMarkdown() lists headings with their ids in the HTML", () => {
   const rendered = renderMarkdown(
     '# Größe & Co.\n\n## Same\n\n## Same\n\n<div><h3 id="own">Raw *text*</h3></div>\n\n' +
       "Setext `code`\n---\n\n<h4>no id\n  here</h4>\n\n> ###### Quoted",
@@ -74,7 +74,7 @@ Deno.test("renderMarkdown() lists headings with the ids that they have in the HT
   }
 });
 
-Deno.test("every id and name has the prefix once, and in-page links lead to it", () => {
+Deno.test("every id and name has the prefix once", () => {
   const out = html(
     '<p id="a" name="b">x</p><a name="c">y</a>\n\n# d\n\ne[^f]\n\n[^f]: g',
   );
@@ -94,7 +94,7 @@ Deno.test("every id and name has the prefix once, and in-page links lead to it",
   }
 });
 
-Deno.test("footnotes link there and back, and their heading is not listed", () => {
+Deno.test("footnotes link there and back without a listed heading", () => {
   const note = "b[^1] c[^1]\n\n[^1]: note";
   for (
     const part of [
@@ -116,7 +116,7 @@ Deno.test("footnotes link there and back, and their heading is not listed", () =
   }, (markdown) => renderMarkdown(markdown).headings.length);
 });
 
-Deno.test("alerts carry their class and title, and other quotes stay quotes", () => {
+Deno.test("alerts carry their class and title", () => {
   for (
     const kind of ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION", "note"]
   ) {
@@ -151,7 +151,7 @@ Deno.test("alerts carry their class and title, and other quotes stay quotes", ()
   }
 });
 
-Deno.test("relative addresses are left open, decoded once and without query", () => {
+Deno.test("relative addresses are left open and decoded once", () => {
   const rendered = renderMarkdown(
     "[a](./b%20c.md?x=1#d%20e) ![](/i.png?raw=true) [](<f g.md>) [](100%.md) [](%252e) [](?q#r)\n" +
       '<img src=" ../j.svg\n?k#l " srcset="m 2x"><a href="n\to&amp;p">q</a>',
@@ -177,7 +177,7 @@ Deno.test("relative addresses are left open, decoded once and without query", ()
   assertEquals([forged.addresses.length, forged.parts.length], [1, 2]);
 });
 
-Deno.test("absolute addresses stay, protocol-relative ones are https, other schemes go", () => {
+Deno.test("absolute addresses stay and unknown schemes go", () => {
   const attributes = {
     "[a](https://b.example/c?d=e#f)": 'href="https://b.example/c?d=e#f"',
     "![a](http://b.example/c?d)": 'src="http://b.example/c?d"',
@@ -217,7 +217,7 @@ Deno.test("joinHtml() escapes what it puts in and leaves null out", () => {
   );
 });
 
-Deno.test("the excerpt is the first top-level paragraph with text, cut at a word", () => {
+Deno.test("the excerpt is the first paragraph with text", () => {
   const words = "abcdefghi ".repeat(40).trim();
   checkEach({
     "# a\n\n![b](c)\n\n> d\n\n- e\n\n f *g*\n`h`<br>i  \nj\n\nk": "f g h i j",
@@ -231,7 +231,7 @@ Deno.test("the excerpt is the first top-level paragraph with text, cut at a word
   }, (markdown) => renderMarkdown(markdown).excerpt);
 });
 
-Deno.test("words are the runs of the HTML's text, ended by the boundaries of blocks", () => {
+Deno.test("words are the runs of the HTML's text", () => {
   checkEach({
     "": 0,
     "# a b\n\nc*d*e\u00a0f\n\n- g\n- h": 6,
@@ -292,7 +292,7 @@ const TARGETS = {
   webUrlStart: "web:" as string | null,
 };
 
-Deno.test("resolveAddress() starts at the file's folder and stays in the repository", () => {
+Deno.test("resolveAddress() stays in the repository", () => {
   const image = (path: string, filePath = "src/posts/a.md") =>
     resolveAddress({ kind: "image", path, fragment: "#f" }, filePath, TARGETS);
   const rows: [path: string, found: string][] = [
@@ -319,7 +319,7 @@ Deno.test("resolveAddress() starts at the file's folder and stays in the reposit
   assertEquals(image("b.png", "a.md"), "content:b.png&format=raw#f");
 });
 
-Deno.test("resolveAddress() tells items and other files apart, and fills the link template", () => {
+Deno.test("resolveAddress() tells items and other files apart", () => {
   const link = (path: string, changes: Partial<typeof TARGETS> = {}) =>
     resolveAddress(
       { kind: "link", path, fragment: "#f" },

@@ -119,7 +119,7 @@ Deno.test("unsafeIn() sees what is not allowed", () => {
   );
 });
 
-Deno.test("no payload leaves anything unsafe, however often it is parsed", () => {
+Deno.test("no payload leaves anything unsafe after parsing again", () => {
   assert(payloads.length >= 80);
   assertEquals(new Set(payloads).size, payloads.length);
   assert(mdxPages.length >= mdxPayloads.length + 20, `${mdxPages.length}`);

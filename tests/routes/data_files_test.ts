@@ -62,7 +62,7 @@ Deno.test("the cells of CSV are those of a second parser", async () => {
   }
 });
 
-Deno.test("a column has the name of its header, and one of its own otherwise", async () => {
+Deno.test("a column has the name of its header or its own", async () => {
   await using site = await startSite({
     "a.csv": "a,a,,__proto__, constructor \n1,2,3,4,5,6\n",
   });
@@ -91,7 +91,7 @@ Deno.test("a data file is a list of rows with an index and data", async () => {
   assertEquals(body.pagination.totalItems, 3);
 });
 
-Deno.test("rows are sorted, filtered, counted, searched and cut into pages", async () => {
+Deno.test("rows are sorted, filtered, counted, searched and paged", async () => {
   await using site = await startSite({ "m.csv": MEMBERS });
   const rows: { given: Parameters; names: string[] }[] = [
     { given: { sort: "-data.joined" }, names: ["Cy", "Ann", "Bob"] },

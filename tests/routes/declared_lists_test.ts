@@ -93,7 +93,7 @@ Deno.test("a list by kind has no other files, and counts without them", async ()
   assertEquals([previous, next?.name], [null, "b.mdx"]);
 });
 
-Deno.test("a folder of that name comes first, then those declared, file by file, then the usual places", async () => {
+Deno.test("a folder of the name comes before declared ones", async () => {
   const [first, second, jekyll] = [
     "admin/config.yml",
     "static/admin/config.yml",
@@ -174,7 +174,7 @@ Deno.test("a configuration that does not parse is skipped, and said", async () =
   }
 });
 
-Deno.test("a configuration of very many folders costs a suggestion few requests", async () => {
+Deno.test("a configuration of many folders costs few requests", async () => {
   const folders = Array.from({ length: 150 }, (_, at) => `f${at}/in/${at}`);
   await using site = await startSite({
     "admin/config.yml": declare(

@@ -7,7 +7,7 @@ import { startSite } from "../site.ts";
 
 const { version } = project;
 
-Deno.test("GET /api/health reports the process, ?ready the last state of the source, without a request to it", async () => {
+Deno.test("GET /api/health reports the process, ?ready the source", async () => {
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
   const alive = await service.get("/api/health");

@@ -42,7 +42,7 @@ function hrefs(html: string | undefined): string[] {
   );
 }
 
-Deno.test("includeHtml adds HTML to Markdown items, and says why one has none", async () => {
+Deno.test("includeHtml adds HTML or says why an item has none", async () => {
   await using site = await startSite(FILES);
   const { items } = await site.service.list({ includeHtml: true });
 
@@ -121,7 +121,7 @@ Deno.test("links in HTML lead to items, files and raw images", async () => {
   assertEquals(hrefs(alone.html), [...files, ...others]);
 });
 
-Deno.test("links lead to contentUrl where there are no web pages; a file over the cap has its error", async () => {
+Deno.test("links lead to contentUrl if there are no web pages", async () => {
   await using site = await startSite({
     "posts/1.md": "[other](../other.md)",
     "posts/2.md": "a ".repeat(600_000),
@@ -135,7 +135,7 @@ Deno.test("links lead to contentUrl where there are no web pages; a file over th
   ]);
 });
 
-Deno.test("a file is rendered once, for lists and items, commits and restarts", async () => {
+Deno.test("a file is rendered once for lists, items and restarts", async () => {
   await using store = await openFile();
   const compute = new WatchedCompute();
   await using site = await startSite(FILES, {
@@ -167,7 +167,7 @@ Deno.test("a file is rendered once, for lists and items, commits and restarts", 
   assertEquals(requested, [], "no file is read for HTML that is known");
 });
 
-Deno.test("fields cuts items to their named keys and reads nothing else", async () => {
+Deno.test("fields cuts items to their named keys", async () => {
   await using site = await startSite(FILES);
   const { service, gh } = site;
   const requested = watchBlobs(gh);
@@ -260,7 +260,7 @@ Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
   );
 });
 
-Deno.test("neighbors are items of the list with their front matter, none for what the filter leaves out", async () => {
+Deno.test("neighbors are items of the filtered list", async () => {
   await using site = await startSite({
     "posts/1.md": "---\ntitle: One\n---\n",
     "posts/2.txt": "two",
@@ -287,7 +287,7 @@ Deno.test("neighbors are items of the list with their front matter, none for wha
   assertEquals(gh.counts(), {}, "warm, nothing is read of the source");
 });
 
-Deno.test("facets tell values of different types apart, and count an element once an item", async () => {
+Deno.test("facets tell types apart and count elements once", async () => {
   await using site = await startSite({
     "posts/1.md": "---\ntags: [a, b, a, 3, null, { x: 1 }]\n---\n",
     "posts/2.md": "---\ntags: [a, '3', true]\n---\n",
@@ -307,7 +307,7 @@ Deno.test("facets tell values of different types apart, and count an element onc
   ]]);
 });
 
-Deno.test("an htmlError is sent for 5 minutes, not for as long as the branch stays", async () => {
+Deno.test("an htmlError is sent for 5 minutes", async () => {
   const compute = new WatchedCompute();
   let isBusy = true;
   compute.answer = (task) =>

@@ -10,7 +10,7 @@ import { startSite } from "../site.ts";
 const MIB = 1 << 20;
 const raw = (path: string) => itemPath({ path, format: "raw" });
 
-Deno.test("get-item-content gives bytes that decode to the file, whatever they are", async () => {
+Deno.test("get-item-content gives bytes that decode to the file", async () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   const text = {
     "bom only": bytes("\ufeff"),
@@ -84,7 +84,7 @@ Deno.test("get-item-content says what is there where no file is", async () => {
   }
 });
 
-Deno.test("get-item-content gives a file of just the size cap, and refuses one over it", async () => {
+Deno.test("get-item-content refuses a file over the size cap", async () => {
   const files = { "just": "a".repeat(MIB), "over": "a".repeat(MIB + 1) };
   await using site = await startSite(files, { env: { MAX_ITEM_MB: "1" } });
 
@@ -100,7 +100,7 @@ Deno.test("get-item-content gives a file of just the size cap, and refuses one o
   assertEquals(site.gh.counts().raw, 1);
 });
 
-Deno.test("format=raw sends what a browser would run as plain text, but for SVG, under a policy", async () => {
+Deno.test("format=raw sends active content as plain text", async () => {
   const plain =
     "html HTM xhtml xht shtml xml xsl xslt rss atom mathml js mjs ecma".split(
       " ",

@@ -33,7 +33,7 @@ async function start(env: Record<string, string> = {}, more: GitFiles = {}) {
 /** The settings by which the batch API is at the double. */
 const envOf = { GITHUB_WEB_URL: "" };
 
-Deno.test("format=raw sends the file of a pointer, and a clear problem for one that cannot be had", async () => {
+Deno.test("format=raw sends the file of a pointer or a problem", async () => {
   await using site = await start(envOf);
   const { service } = site;
   const raw = (name: string) =>
@@ -60,7 +60,7 @@ Deno.test("format=raw sends the file of a pointer, and a clear problem for one t
   ]);
 });
 
-Deno.test("get-item-content has lfs, and the size, content and HTML of the file itself", async () => {
+Deno.test("get-item-content has the LFS file's size and content", async () => {
   await using site = await start(envOf);
   const { service } = site;
   const { lfs, size, content, encoding } = await service.item({
@@ -86,7 +86,7 @@ Deno.test("get-item-content has lfs, and the size, content and HTML of the file 
   assertEquals((await service.item({ path: "posts/f.md" })).lfs, undefined);
 });
 
-Deno.test("a list with contents has those of LFS files, and an error for what cannot be had", async () => {
+Deno.test("a list with contents has those of LFS files", async () => {
   await using site = await start(envOf);
   const { service } = site;
   const { items } = await service.list({
@@ -119,7 +119,7 @@ Deno.test("a list with contents has those of LFS files, and an error for what ca
   assertEquals(of("f.md").frontMatter, { title: "Plain" });
 });
 
-Deno.test("a list costs nothing for LFS, and shows a pointer once its blob was read", async () => {
+Deno.test("a list costs nothing for LFS", async () => {
   await using site = await start(envOf);
   const { gh, service } = site;
   const sizes = async (parameters = {}) =>
@@ -152,7 +152,7 @@ Deno.test("a list costs nothing for LFS, and shows a pointer once its blob was r
   assertEquals(gh.counts(), {});
 });
 
-Deno.test("sort and filter by front matter are those of the pointers, whatever was read before", async () => {
+Deno.test("sort and filter use the front matter of pointers", async () => {
   await using site = await start(envOf);
   const { service } = site;
   await service.list({ includeContent: true });
@@ -163,7 +163,7 @@ Deno.test("sort and filter by front matter are those of the pointers, whatever w
   assertEquals(items.map(({ name }) => name), ["f.md"]);
 });
 
-Deno.test("LFS objects are asked for together with the token, and cached by their ids", async () => {
+Deno.test("LFS objects are requested together and cached by id", async () => {
   await using site = await start({
     ...envOf,
     GITHUB_TOKEN: "t1",
@@ -192,7 +192,7 @@ Deno.test("LFS objects are asked for together with the token, and cached by thei
   assertEquals([batches(), gh.counts().lfs], [[], undefined]);
 });
 
-Deno.test("a token that Git LFS refuses stays in use for the API, and a renamed repository is followed", async () => {
+Deno.test("a token that Git LFS refuses stays in use for the API", async () => {
   await using site = await start({ ...envOf, GITHUB_TOKEN: "t1" });
   const { gh, service } = site;
   gh.addToken("t1");
@@ -212,7 +212,7 @@ Deno.test("a token that Git LFS refuses stays in use for the API, and a renamed 
   assertEquals(gh.requests.at(-1)!.token, 0);
 });
 
-Deno.test("an LFS object is requested at known hosts only, and without following a redirect", async () => {
+Deno.test("an LFS object is requested at known hosts only", async () => {
   await using site = await start(envOf);
   const { gh, service } = site;
   const path = itemPath({ path: "posts/a.png", format: "raw" });
@@ -267,7 +267,7 @@ Deno.test("an LFS object is requested at known hosts only, and without following
   assertEquals(asked, []);
 });
 
-Deno.test("an LFS answer that is too long, cut or of another shape harms no other file", async () => {
+Deno.test("a broken LFS answer harms no other file", async () => {
   const answers: [kind: string, answer: () => Response][] = [
     ["lfs", () => new Response(new Uint8Array(MIB))],
     ["lfs", () => new Response(PICTURE.subarray(1))],
@@ -311,7 +311,7 @@ Deno.test("LFS objects count as misses", async () => {
   assertEquals(code, "too-many-requests");
 });
 
-Deno.test("a local folder gives LFS objects of its checkout, checked, and a problem for others", async () => {
+Deno.test("a local folder gives LFS objects of its checkout", async () => {
   const pointer = pointerTo(PICTURE);
   const oid = parseLfsPointer(new TextEncoder().encode(pointer))!.oid;
   const object = `.git/lfs/objects/${oid.slice(0, 2)}/${
@@ -342,7 +342,7 @@ Deno.test("a local folder gives LFS objects of its checkout, checked, and a prob
   ]);
 });
 
-Deno.test("parseLfsPointer() takes what git-lfs writes, to the letter, and nothing else", () => {
+Deno.test("parseLfsPointer() takes what git-lfs writes only", () => {
   const oid =
     "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
   const version = "version https://git-lfs.github.com/spec/v1\n";

@@ -205,7 +205,7 @@ Deno.test("changes after a force push compare with the lost commit", async () =>
   assertEquals(linesOf(await service.changes({ since })), ["D\tposts/b.md"]);
 });
 
-Deno.test("changes since a commit that GitHub dropped are since-unknown", async () => {
+Deno.test("changes since a dropped commit are since-unknown", async () => {
   await using site = await startSite({ "posts/a.md": "1", "b.md": "" });
   const { gh, repository, service } = site;
   const since = await repository.head();

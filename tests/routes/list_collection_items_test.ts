@@ -6,7 +6,7 @@ import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import { listPath, type Parameters } from "../service.ts";
 import { startSite } from "../site.ts";
 
-Deno.test("list-collection-items orders paths by bytes and leaves out what is no plain file", async () => {
+Deno.test("list-collection-items lists plain files by bytes", async () => {
   const names = "b.md a.md Z.md a/b.md a-b.md a0.md é.md ～.md 😀.md run.sh"
     .split(" ");
   await using site = await startSite({
@@ -32,7 +32,7 @@ Deno.test("list-collection-items orders paths by bytes and leaves out what is no
   assertEquals(items.length, names.length);
 });
 
-Deno.test("list-collection-items makes slugs and content types of names", async () => {
+Deno.test("list-collection-items makes slugs and content types", async () => {
   const expected: [name: string, slug: string, contentType: string][] = [
     ["Makefile", "Makefile", "text/plain; charset=utf-8"],
     ["a.b.md", "a.b", "text/markdown; charset=utf-8"],
@@ -52,7 +52,7 @@ Deno.test("list-collection-items makes slugs and content types of names", async 
   assertEquals(found, expected);
 });
 
-Deno.test("list-collection-items leads with contentUrl to each item, whatever its name", async () => {
+Deno.test("list-collection-items leads to each item", async () => {
   const names = [
     "a b.md",
     "a+b.md",
@@ -90,7 +90,7 @@ Deno.test("list-collection-items leads with contentUrl to each item, whatever it
   }
 });
 
-Deno.test("list-collection-items takes branches with slashes, tags, commit ids and HEAD", async () => {
+Deno.test("list-collection-items takes branches, tags and commit ids", async () => {
   await using site = await startSite({ "posts/a.md": "1" });
   const { service, repository } = site;
   const first = await repository.head();
@@ -125,7 +125,7 @@ const POSTS = {
   "posts/2026/e.txt": "text\n",
 };
 
-Deno.test("pages lead to each other, past the end too, in body and Link header", async () => {
+Deno.test("pages lead to each other in body and Link header", async () => {
   await using site = await startSite({ ...POSTS, "empty/.gitkeep": "" });
   const rows: [Parameters, unknown[]][] = [
     [{ limit: 2 }, ["dc", 4, 2, 1, 1, null, 2, 2]],
@@ -157,7 +157,7 @@ Deno.test("pages lead to each other, past the end too, in body and Link header",
   }
 });
 
-Deno.test("recursive=false lists the files directly in the folder, by one plain request", async () => {
+Deno.test("recursive=false lists the files directly in the folder", async () => {
   await using site = await startSite({ ...POSTS, "posts/.hidden.md": "" });
   const { service, gh } = site;
   const body = await service.list({ recursive: false });

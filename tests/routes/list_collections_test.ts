@@ -24,7 +24,7 @@ async function look(service: TestService) {
   });
 }
 
-Deno.test("list-collections has what each CMS declares, as its lists count it", async () => {
+Deno.test("list-collections has what each CMS declares", async () => {
   const rows: [path: string, text: string, files: string, found: string[]][] = [
     [
       ".pages.yml",
@@ -87,7 +87,7 @@ Deno.test("list-collections has what each CMS declares, as its lists count it", 
   }
 });
 
-Deno.test("list-collections finds folders of content by place and by count", async () => {
+Deno.test("list-collections finds folders of content", async () => {
   const rows: [files: string, found: string[]][] = [
     ["README.md LICENSE a.md src/main.ts", []],
     ["posts/a.md posts/b.md", ["posts posts 2 2 markdown"]],
@@ -169,7 +169,7 @@ Deno.test("list-collections has the folders of path with their files", async () 
   ]);
 });
 
-Deno.test("list-collections and types are cached, revalidated and fresh like lists", async () => {
+Deno.test("list-collections and types are cached like lists", async () => {
   for (const path of [collectionsPath({ includeSchema: true }), typesPath()]) {
     await using site = await startSite({
       "posts/a.md": "---\ntitle: A\n---\n",
@@ -198,7 +198,7 @@ Deno.test("list-collections and types are cached, revalidated and fresh like lis
   }
 });
 
-Deno.test("list-collections is charged as a miss once a commit and client", async () => {
+Deno.test("list-collections is charged as a miss once a commit", async () => {
   await using site = await startSite(files("posts/a.md posts/b.md x/y.md"), {
     env: { MISSES_PER_MINUTE: "2" },
   });
@@ -229,7 +229,7 @@ Deno.test("list-collections works for local folders", async () => {
   ]);
 });
 
-Deno.test("list-collections bounds folders, found collections and its size", async () => {
+Deno.test("list-collections bounds its folders and its size", async () => {
   const many = (count: number, path: (n: number) => string): GitFiles =>
     Object.fromEntries(
       Array.from({ length: count }, (_, n) => [path(n), ""]),

@@ -44,7 +44,7 @@ const ODD: Record<string, GitContent> = {
 };
 
 for (const token of ["", "token"]) {
-  Deno.test(`items of a list have the front matter and content of the file alone, token "${token}"`, async () => {
+  Deno.test(`items have the front matter of the file, token "${token}"`, async () => {
     const env = { MISSES_PER_MINUTE: "0", GITHUB_TOKEN: token };
     await using site = await startSite(ODD, { env });
     const { service, gh } = site;
@@ -85,7 +85,7 @@ for (const token of ["", "token"]) {
   });
 }
 
-Deno.test("files that the source fails on are errors in their positions, and the page is not cached", async () => {
+Deno.test("files that the source fails on are errors of the page", async () => {
   await using site = await startSite({
     "posts/a.md": "a",
     "posts/b.md": "b",
@@ -124,7 +124,7 @@ Deno.test("files that the source fails on are errors in their positions, and the
   for (let time = 0; time < 2; time++) assertEquals(await look(), limited);
 });
 
-Deno.test("a sort by front matter reads each file once, after a commit what it changed, after a restart nothing", async () => {
+Deno.test("a sort by front matter reads each file once", async () => {
   const posts = [...generateFiles({ folders: 3, filesPerFolder: 100 })];
   const env = { GITHUB_TOKEN: "token" };
   await using store = await openFile();

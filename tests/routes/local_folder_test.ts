@@ -12,7 +12,7 @@ const item = (path: string) => itemPath({ ...LOCAL, path });
 const serve = ({ root }: SampleFolder, env = {}) =>
   startService({ env: { LOCAL_REPOS_DIR: root, ...env } });
 
-Deno.test("a local folder is looked at again after a second, so that an edit is seen", async () => {
+Deno.test("a local folder is checked again after a second", async () => {
   await using folder = await makeSampleFolder({ "posts/a.md": "1" });
   await using service = await serve(folder);
   const look = async () => {
@@ -47,7 +47,7 @@ Deno.test("a local folder is looked at again after a second, so that an edit is 
   );
 });
 
-Deno.test("a local folder has its one branch, no web pages, and costs no misses", async () => {
+Deno.test("a local folder has one branch and costs no misses", async () => {
   const head = ".git/HEAD";
   const files = { "posts/a.md": "1", [head]: "ref: refs/heads/draft/x\n" };
   await using folder = await makeSampleFolder(files);
@@ -69,7 +69,7 @@ Deno.test("a local folder has its one branch, no web pages, and costs no misses"
   assertEquals((await service.get(items[0]!.contentUrl!)).status, 200);
 });
 
-Deno.test("a local folder gives nothing hidden and nothing from outside", async () => {
+Deno.test("a local folder gives nothing hidden or from outside", async () => {
   const secrets = [
     "posts/.env",
     ".git/config",
@@ -114,7 +114,7 @@ Deno.test("a local folder gives nothing hidden and nothing from outside", async 
   );
 });
 
-Deno.test("a file that was edited or deleted since the last look is read as it is now", async () => {
+Deno.test("a file that was edited is read as it is now", async () => {
   await using folder = await makeSampleFolder({
     "posts/a.md": "1",
     "posts/b.md": "2",

@@ -164,7 +164,7 @@ Deno.test("every code of the table has a cause", () => {
   assertEquals(new Set(caused), new Set(Object.keys(ERRORS)));
 });
 
-Deno.test("problem query-too-expensive, when the thread stops the query", async () => {
+Deno.test("problem query-too-expensive, when the query is stopped", async () => {
   const compute = new WatchedCompute();
   compute.answer = (task) => {
     if (task === "select") throw new TimeLimitError("too long");
@@ -202,7 +202,7 @@ Deno.test("problem service-busy, when the queue to the source is full", async ()
   await Promise.allSettled(responses);
 });
 
-Deno.test("a problem says what is wrong with a parameter, a slug or a path", async () => {
+Deno.test("a problem names the bad parameter, slug or path", async () => {
   await using site = await startSite({
     "posts/2024/hello.md": "# A\n",
     "posts/2024/other.txt": "",

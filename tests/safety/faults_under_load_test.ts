@@ -39,7 +39,7 @@ const PATHS = [
   (owner: string) => itemPath({ owner, path: "posts/c/d.md" }),
 ];
 
-Deno.test("the service goes on through every fault of its source, under load", async () => {
+Deno.test("the service goes on through every fault of its source", async () => {
   await using site = await startSite(FILES, {
     env: { MISSES_PER_MINUTE: "0" },
   });

@@ -32,7 +32,7 @@ async function statusOf(url: string): Promise<number> {
   return response.status;
 }
 
-Deno.test("1,000 connections that send nothing, or half of something, stop no response", async () => {
+Deno.test("1,000 silent connections stop no response", async () => {
   await using service = await serveTask("start");
   const { port, url } = service;
   const idle = [

@@ -51,7 +51,7 @@ async function expectStatus(
   assertEquals((await site.service.get(path)).status, status, what);
 }
 
-Deno.test("no redirect leads to another host, port or scheme, whatever is redirected", async () => {
+Deno.test("no redirect leads to another host, port or scheme", async () => {
   const reached: string[] = [];
   await using thief = Deno.serve({
     hostname: "127.0.0.1",
@@ -124,7 +124,7 @@ Deno.test("no redirect leads to another host, port or scheme, whatever is redire
   assertEquals(reached, []);
 });
 
-Deno.test("an answer that unpacks to more than its bound is none, right as it may be", async () => {
+Deno.test("an answer that unpacks to more than its bound fails", async () => {
   for (const kind of ["repo", "tree", "tree-recursive", "graphql"] as const) {
     await using site = await start(kind, async (real) => {
       // JSON may be followed by blanks: a reader of all of them would find the answer right.
@@ -141,7 +141,7 @@ Deno.test("an answer that unpacks to more than its bound is none, right as it ma
   }
 });
 
-Deno.test("an answer without end is cut at its bound, whatever was requested", async () => {
+Deno.test("an answer without end is cut at its bound", async () => {
   for (const [kind, boundMb] of Object.entries(BOUNDS_MB)) {
     const endless: Promise<number>[] = [];
     const answer = () => {
@@ -184,7 +184,7 @@ function endlessBody() {
   return { body, sentMb: promise };
 }
 
-Deno.test("an answer that is something else than was requested is a failure of the source", async () => {
+Deno.test("an answer of another kind is a failure of the source", async () => {
   const bodies = [
     ...[
       "null",

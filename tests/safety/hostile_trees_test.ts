@@ -67,7 +67,7 @@ const UNUSABLE: Record<string, unknown> = {
   "a list": [FILE],
 };
 
-Deno.test("a tree with an entry that no Git tree has is a failure of the source", async () => {
+Deno.test("a tree with an impossible entry is a source failure", async () => {
   for (const [what, entry] of Object.entries(UNUSABLE)) {
     await using site = await startHostile();
     answerTrees(site, folderOf([FILE, entry]));
@@ -90,7 +90,7 @@ Deno.test("a tree with an entry that no Git tree has is a failure of the source"
   );
 });
 
-Deno.test("names of prototypes, or with what ends a line or a header, are names like any other", async () => {
+Deno.test("hostile names are names like any other", async () => {
   await using site = await startHostile();
   const evil = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
   const names = [
@@ -118,7 +118,7 @@ Deno.test("names of prototypes, or with what ends a line or a header, are names 
   );
 });
 
-Deno.test("a size that is wrong lets no more bytes in than it says, and reserves nothing", async () => {
+Deno.test("a wrong size lets no more bytes in and reserves nothing", async () => {
   const cases = [[5, 502, "source-failed"], [
     Number.MAX_SAFE_INTEGER,
     422,
@@ -138,7 +138,7 @@ Deno.test("a size that is wrong lets no more bytes in than it says, and reserves
   }
 });
 
-Deno.test("a tree that contains itself ends at the bounds of a listing, and at once the next time", async () => {
+Deno.test("a tree that contains itself ends at the bounds", async () => {
   // With a small cache, so that a second pass through the trees would have to request them again.
   await using site = await startHostile({
     CACHE_MEMORY_MB: "1",

@@ -80,7 +80,7 @@ for (const name of NAMES) {
     }
   });
 
-  Deno.test(`${name} is no route, code, asset, event or header value that is known`, async () => {
+  Deno.test(`${name} is no known route, code, asset or event`, async () => {
     await using site = await startSite(files, { env });
     const { service } = site;
     const path = `posts/x.${name}`;

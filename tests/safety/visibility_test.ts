@@ -39,7 +39,7 @@ const SAME = ["site", "void", "none"];
 const statusOf = async ({ service }: { service: TestService }, path: string) =>
   (await service.get(path)).status;
 
-Deno.test("ALLOWED_REPOS serves what it names, in any case, also where that is private, and nothing else", async () => {
+Deno.test("ALLOWED_REPOS serves what it names and nothing else", async () => {
   await using site = await startWithSecrets({
     ALLOWED_REPOS: " Octo/SITE , team/* ",
   });
@@ -81,7 +81,7 @@ async function shownFor(
   return { status: response.status, headers, text, requests: requests.sort() };
 }
 
-Deno.test("a private or internal repository answers as one that is missing", async () => {
+Deno.test("a private repository answers as one that is missing", async () => {
   await using site = await startWithSecrets();
   const { gh, repository } = site;
   // Ids of one length, since problems carry them.
@@ -126,7 +126,7 @@ Deno.test("a private or internal repository answers as one that is missing", asy
   assertEquals(new Set(lines).size, 1);
 });
 
-Deno.test("a repository is public only where GitHub says nothing else of its visibility", async () => {
+Deno.test("a repository is public if GitHub says nothing else", async () => {
   const rows: [said: Record<string, unknown>, status: number][] = [
     [{ private: false }, 200],
     [{ private: false, visibility: "public" }, 200],
@@ -141,7 +141,7 @@ Deno.test("a repository is public only where GitHub says nothing else of its vis
   }
 });
 
-Deno.test("a response waits for all of its requests, even when one would be enough", async () => {
+Deno.test("a response waits for all of its requests", async () => {
   for (const kind of ["commit", "repo"] as const) {
     for (const repo of SAME) {
       await using site = await startWithSecrets();
@@ -176,7 +176,7 @@ Deno.test("a response waits for all of its requests, even when one would be enou
   }
 });
 
-Deno.test("what is private fails as what is missing does, while the source fails", async () => {
+Deno.test("what is private fails as what is missing does", async () => {
   const faults: Fault[] = [
     ...[500, 451, 409, 422, 403].map((status): Fault => ({
       kind: "status",
@@ -198,7 +198,7 @@ Deno.test("what is private fails as what is missing does, while the source fails
   }
 });
 
-Deno.test("a private repository costs the miss of a missing one, and is checked again as late", async () => {
+Deno.test("a private repository costs the miss of a missing one", async () => {
   for (const repo of SAME) {
     await using site = await startWithSecrets({ MISSES_PER_MINUTE: "1" });
     const { service, gh } = site;
@@ -222,7 +222,7 @@ Deno.test("a private repository costs the miss of a missing one, and is checked 
   }
 });
 
-Deno.test("a repository that becomes private takes all of its branches and its name with it", async () => {
+Deno.test("a repository that becomes private takes its branches", async () => {
   await using other = await makeGitRepository({ "posts/b.md": "public" });
   await using site = await startWithSecrets();
   const { service, gh, repository } = site;
@@ -259,7 +259,7 @@ const CHANGES: [change: Record<string, string>, status: number][] = [
   [{ GITHUB_API_URL: "http://127.0.0.1:2" }, 502],
 ];
 
-Deno.test("a restart with other settings on the same store gives nothing that they do not allow", async () => {
+Deno.test("other settings on the same store give nothing private", async () => {
   const dir = await Deno.makeTempDir({ prefix: "visibility_" });
   const env = { ALLOWED_REPOS: "octo/site" };
   for (const [index, [change, status]] of CHANGES.entries()) {
@@ -284,7 +284,7 @@ Deno.test("a restart with other settings on the same store gives nothing that th
   await Deno.remove(dir, { recursive: true });
 });
 
-Deno.test("nothing of a private repository is stored, as of a missing one", async () => {
+Deno.test("nothing of a private repository is stored", async () => {
   const path = await Deno.makeTempFile({ suffix: ".sqlite" });
   {
     await using site = await startWithSecrets({}, await Deno.openKv(path));

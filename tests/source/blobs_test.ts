@@ -62,7 +62,7 @@ function summary(
   return [[...new Set(codes)], codes.length];
 }
 
-Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8 at once over all pages", async () => {
+Deno.test("readBlobs() uses the raw host without a token, 8 at once", async () => {
   await using reader = await openBlobs(textFiles(48));
   const { gh, files, repository } = reader;
   const held = Promise.withResolvers<null>();
@@ -87,7 +87,7 @@ Deno.test("readBlobs() reads by the raw host at the commit id without a token, 8
   assert(gh.requests.every(({ path }) => path.startsWith(folder)));
 });
 
-Deno.test("readBlobs() turns to the API for what the raw host lacks, for three files of a page", async () => {
+Deno.test("readBlobs() asks the API for what the raw host lacks", async () => {
   await using reader = await openBlobs(textFiles(20));
   const { gh, files } = reader;
   const missing: Fault = { kind: "status", status: 404 };
@@ -107,7 +107,7 @@ Deno.test("readBlobs() turns to the API for what the raw host lacks, for three f
   }
 });
 
-Deno.test("readBlobs() gives no bytes that do not hash to their id, and the others all the same", async () => {
+Deno.test("readBlobs() gives no bytes that have another id", async () => {
   for (const options of [{}, withToken, { raw: false }]) {
     await using reader = await openBlobs(textFiles(5), options);
     const { path, id } = reader.files[2]!;
@@ -145,7 +145,7 @@ Deno.test("readBlobs() stops after a few failures in a row", async () => {
   }
 });
 
-Deno.test("readBlobs() reads by the API while the raw host limits, and leaves a part of the quota", async () => {
+Deno.test("readBlobs() uses the API while the raw host limits", async () => {
   for (const retryAfterSeconds of [null, 90]) {
     await using reader = await openBlobs(textFiles(60));
     const { clock, files, gh } = reader;
@@ -170,7 +170,7 @@ Deno.test("readBlobs() reads by the API while the raw host limits, and leaves a 
 
 const file = (size: number, path = "a.md") => ({ path, id: `${size}`, size });
 
-Deno.test("planBatches() bounds batches by 50 files and 1 MiB, in order", () => {
+Deno.test("planBatches() bounds batches by 50 files and 1 MiB", () => {
   const sizes = (files: readonly unknown[][]) =>
     files.map((batch) => batch.length);
   assertEquals(planBatches([]), []);
@@ -211,7 +211,7 @@ Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
   ]);
 });
 
-Deno.test("readBlobs() reads small texts in a query of one point; a single file without one", async () => {
+Deno.test("readBlobs() reads small texts in a query of one point", async () => {
   await using reader = await openBlobs(textFiles(20), withToken);
   const { gh } = reader;
   assertEquals([await reader.cost(), gh.quota("t1", "graphql").spent], [{
@@ -220,7 +220,7 @@ Deno.test("readBlobs() reads small texts in a query of one point; a single file 
   assertEquals(await reader.cost(reader.files.slice(0, 1)), { blob: 1 });
 });
 
-Deno.test("readBlobs() leaves what GraphQL cannot give exactly to the blobs API", async () => {
+Deno.test("readBlobs() leaves inexact texts to the blobs API", async () => {
   const files: Record<string, string | Uint8Array> = {
     ...Object.fromEntries(textFiles(10)),
     "long.md": "x".repeat(512_001),
@@ -254,7 +254,7 @@ Deno.test("readBlobs() reads the files of a failed batch one by one", async () =
   assertEquals(await cost(), { graphql: 3 });
 });
 
-Deno.test("readBlobs() reads no file by itself at the API while GraphQL is limited, but what GraphQL cannot give", async () => {
+Deno.test("readBlobs() spares the API while GraphQL is limited", async () => {
   const files = {
     ...Object.fromEntries(textFiles(30)),
     "picture.png": Uint8Array.of(0x89, 0x50),

@@ -95,7 +95,7 @@ async function open() {
   };
 }
 
-Deno.test("CachedSource reads a tree once, also where the first of several requests may cause no more", async () => {
+Deno.test("CachedSource reads a tree once for all requests", async () => {
   using opened = await open();
   const { counting, tree } = opened;
   const recordMiss: RequestContext["recordMiss"] = () => {
@@ -119,7 +119,7 @@ Deno.test("CachedSource reads a tree once, also where the first of several reque
   assertEquals([counting.trees, misses], [["1"], [false, true, true]]);
 });
 
-Deno.test("CachedSource charges what it reads from the store and from the source, by their size", async () => {
+Deno.test("CachedSource charges what it reads by its size", async () => {
   using opened = await open();
   const { counting, source } = opened;
   const known: Snapshot = { ...snapshot, freshness: "fresh" };
@@ -139,7 +139,7 @@ Deno.test("CachedSource charges what it reads from the store and from the source
   assertEquals(chargedMs, 2 * 0.5 + a! / 100_000 + b! / 100_000);
 });
 
-Deno.test("CachedSource leaves a failed object alone for its wait, and charges nothing for it", async () => {
+Deno.test("CachedSource leaves a failed object alone for its wait", async () => {
   using opened = await open();
   const { clock, counting, tree } = opened;
   counting.release();
@@ -163,7 +163,7 @@ Deno.test("CachedSource leaves a failed object alone for its wait, and charges n
   assertEquals(counting.trees, ["1", "2", "2", "1"]);
 });
 
-Deno.test("CachedSource remembers that a folder is truncated, until its list was assembled", async () => {
+Deno.test("CachedSource remembers that a folder is truncated", async () => {
   using opened = await open();
   const { counting, objects, source } = opened;
   const files = () => source.files(snapshot, "1", uncharged);
@@ -175,7 +175,7 @@ Deno.test("CachedSource remembers that a folder is truncated, until its list was
   assertEquals((await files())?.length, 1);
 });
 
-Deno.test("a ref that no process knew reads no objects from the store, later snapshots do", async () => {
+Deno.test("a ref that no process knew reads no objects", async () => {
   using opened = await open();
   const { counting, kv, source, store } = opened;
   const reads = countReads(store.kv);
@@ -189,7 +189,7 @@ Deno.test("a ref that no process knew reads no objects from the store, later sna
   assertEquals(reads.count, 1, "all that memory does not have, together");
 });
 
-Deno.test("CachedSource blobs() requests what is missing in one batch, and shares what is under way", async () => {
+Deno.test("CachedSource blobs() requests what is missing in one batch", async () => {
   using opened = await open();
   const { blobs, counting } = opened;
   const { misses, context } = charged();
@@ -210,7 +210,7 @@ Deno.test("CachedSource blobs() requests what is missing in one batch, and share
   assertEquals([later.size, later.get("id of b")], [3, bytes("id of b")]);
 });
 
-Deno.test("CachedSource blobs() caches no failed file, and leaves it alone for its wait", async () => {
+Deno.test("CachedSource blobs() caches no failed file", async () => {
   using opened = await open();
   const { blobs, clock, counting } = opened;
   counting.release();
@@ -228,7 +228,7 @@ Deno.test("CachedSource blobs() caches no failed file, and leaves it alone for i
   assertEquals(counting.batches.at(-1), ["id of b"]);
 });
 
-Deno.test("CachedSource blobs() goes on while someone waits, and joins no batch that all have left", async () => {
+Deno.test("CachedSource blobs() goes on while someone waits", async () => {
   using opened = await open();
   const { blobs, counting } = opened;
   const leave = async (names: string) => {

@@ -67,7 +67,7 @@ async function open(
   };
 }
 
-Deno.test("GitHubClient repeats a request once after a 5xx or a broken connection, a moment later", async () => {
+Deno.test("GitHubClient repeats a request once after a 5xx", async () => {
   for (
     const fault of [{ kind: "status", status: 502 }, {
       kind: "reset",
@@ -95,7 +95,7 @@ Deno.test("GitHubClient repeats a request once after a 5xx or a broken connectio
   }
 });
 
-Deno.test("GitHubClient does not repeat what was refused, late, a GraphQL batch or told to wait, and leaves no timer", async () => {
+Deno.test("GitHubClient does not repeat refused or late requests", async () => {
   await using opened = await open({ tokens: ["t1"] });
   const { clock, gh, commit, fail, graphql } = opened;
   timeOutHangs(clock, gh);
@@ -178,7 +178,7 @@ Deno.test("GitHubClient takes no 304 without a validator", async () => {
   }
 });
 
-Deno.test("GitHubClient goes on with another token after a limit, and stops one quota where it is spent", async () => {
+Deno.test("GitHubClient goes on with another token after a limit", async () => {
   await using opened = await open({ tokens: ["t1", "t2"] });
   const { gh, commit, graphql, status } = opened;
   gh.fault = ({ token }) => token === 0 ? { kind: "secondary429" } : null;
@@ -196,7 +196,7 @@ Deno.test("GitHubClient goes on with another token after a limit, and stops one 
   assertEquals(other.gh.requests.map(({ token }) => token), [0, null, 0]);
 });
 
-Deno.test("GitHubClient sends nothing more of what waited when a limit was met", async () => {
+Deno.test("GitHubClient sends nothing that waited for a limit", async () => {
   await using opened = await open();
   const { gh, fail, tree } = opened;
   const held = Promise.withResolvers<void>();
@@ -214,7 +214,7 @@ Deno.test("GitHubClient sends nothing more of what waited when a limit was met",
   ]);
 });
 
-Deno.test("GitHubClient sends checks of refs past bulk reads that hang, which fail after their time", async () => {
+Deno.test("GitHubClient sends checks past bulk reads that hang", async () => {
   await using opened = await open();
   const { clock, gh, commit, fail, status, tree } = opened;
   gh.fault = ({ kind }) => kind === "tree" ? { kind: "hang" } : null;
@@ -231,7 +231,7 @@ Deno.test("GitHubClient sends checks of refs past bulk reads that hang, which fa
   ]);
 });
 
-Deno.test("GitHubClient sends one request after a limit, and the others when that was answered", async () => {
+Deno.test("GitHubClient sends one request first after a limit", async () => {
   await using opened = await open();
   const { clock, gh, commit, fail, raw, status } = opened;
   for (const request of [commit, raw]) {
@@ -256,7 +256,7 @@ Deno.test("GitHubClient sends one request after a limit, and the others when tha
   }
 });
 
-Deno.test("GitHubClient sends the others after a limit when the first has no answer, which fails alone", async () => {
+Deno.test("GitHubClient sends the others if the first has no answer", async () => {
   await using opened = await open();
   const { clock, gh, commit, fail, status } = opened;
   gh.fault = { kind: "secondary429" };
@@ -275,7 +275,7 @@ Deno.test("GitHubClient sends the others after a limit when the first has no ans
   ]]);
 });
 
-Deno.test("GitHubClient sends a validator with the token alone that it came from", async () => {
+Deno.test("GitHubClient sends a validator with its own token only", async () => {
   await using opened = await open({ tokens: ["t1", "t2"] });
   const { client, gh, commit, status } = opened;
   const { headers, token } = await client.request(commit);
@@ -312,7 +312,7 @@ Deno.test("GitHubClient logs once that the API version ends", async () => {
   assertEquals(lines, [{ event: "API version ends", deprecation, sunset }]);
 });
 
-Deno.test("GitHubSource names an API version, but not to GitHub Enterprise Server", async () => {
+Deno.test("GitHubSource names an API version to github.com only", async () => {
   const versions: (string | null)[] = [];
   await using server = Deno.serve({
     hostname: "127.0.0.1",

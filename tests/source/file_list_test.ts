@@ -40,7 +40,7 @@ function filesOf(list: FileList): ListedFile[] {
   return Array.from({ length: list.length }, (_, index) => list.at(index));
 }
 
-Deno.test("FileList has all files in byte order of path, whatever order they came in, and finds each and no other", () => {
+Deno.test("FileList has all files in byte order and finds each", () => {
   fc.assert(fc.property(files, path, (all, other) => {
     for (const given of [all, inByteOrder(all)]) {
       const list = build(given);
@@ -127,7 +127,7 @@ Deno.test("joinLists() never compares two paths out of order", () => {
   assertEquals(sorts, 0);
 });
 
-Deno.test("FileList views the bytes of a list, at any offset, and takes none that are cut", () => {
+Deno.test("FileList views bytes at any offset if they are whole", () => {
   const id = "1".repeat(40);
   const all = ["a/b.md", "a/c.md", "\ufeffd.md"].map((path, size) => ({
     path,
@@ -146,7 +146,7 @@ Deno.test("FileList views the bytes of a list, at any offset, and takes none tha
   }
 });
 
-Deno.test("isListedPath() refuses what has a segment that begins with a dot", () => {
+Deno.test("isListedPath() refuses segments that begin with a dot", () => {
   const paths = [".a", "b/.c", "b/.c/d", "e", "f.md", "g/h.i/j"];
   assertEquals(paths.filter(isListedPath), ["e", "f.md", "g/h.i/j"]);
 });

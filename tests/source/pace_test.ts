@@ -30,7 +30,7 @@ function busiestMinute(timesMs: readonly number[]): number {
   return most;
 }
 
-Deno.test("a list of 1,500 folders stays under 900 requests in every minute, and is whole", async () => {
+Deno.test("a list of 1,500 folders stays under 900 a minute", async () => {
   const files = Array.from(
     { length: 1_500 },
     (_, n) => [`posts/d${n}/a.md`, `${n}`] as const,
@@ -84,7 +84,7 @@ function openLanes(clock: TestClock, url: string, isolates: number) {
   };
 }
 
-Deno.test("isolates that share a token stay under 100 requests at once together", async () => {
+Deno.test("isolates share a token's 100 requests at once", async () => {
   const clock = new TestClock();
   await using served = await serveRepository({ "a.md": "" }, {
     now: clock.now,

@@ -7,7 +7,7 @@ import { countReads } from "../cache/watched_kv.ts";
 import { charged, uncharged } from "./open_github.ts";
 import { NAMED, openRefs } from "./open_refs.ts";
 
-Deno.test("concurrent requests share one check, which charges the first where the ref is unknown", async () => {
+Deno.test("concurrent requests share one check", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, resolve } = opened;
   const { misses, context } = charged();
@@ -20,7 +20,7 @@ Deno.test("concurrent requests share one check, which charges the first where th
   assertEquals(misses, [false, true, true]);
 });
 
-Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested since, and shares a check with requests", async () => {
+Deno.test("refreshDue() checks requested refs after 50 s", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, cost, refreshDue } = opened;
   const outcome = () => opened.outcome({ branch: "main" });
@@ -43,7 +43,7 @@ Deno.test("refreshDue() checks refs of which the check is 50 s old, if requested
   assertEquals(await cost(refreshDue), [304]);
 });
 
-Deno.test("refreshDue() checks very many refs a few at once, and each once", async () => {
+Deno.test("refreshDue() checks many refs a few at once", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, refreshDue, statuses } = opened;
   const branches = Array.from({ length: 30 }, (_, index) => `b${index}`);
@@ -66,7 +66,7 @@ Deno.test("refreshDue() checks very many refs a few at once, and each once", asy
   assert(gh.log.maxConcurrent <= 8, `${gh.log.maxConcurrent}`);
 });
 
-Deno.test("refreshDue() goes on with others while one check takes its time", async () => {
+Deno.test("refreshDue() goes on with others during a slow check", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, refreshDue, resolve, statuses } = opened;
   for (const branch of ["slow", "other"]) {
@@ -89,7 +89,7 @@ Deno.test("refreshDue() goes on with others while one check takes its time", asy
   await first;
 });
 
-Deno.test("refreshDue() never throws, waits out a backoff, and tries once for one request", async () => {
+Deno.test("refreshDue() never throws and waits out a back-off", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, cost, gh, refreshDue, resolve } = opened;
   await opened.use("main");
@@ -107,7 +107,7 @@ Deno.test("refreshDue() never throws, waits out a backoff, and tries once for on
   }
 });
 
-Deno.test("a clock that is set back makes no ref fresh and stops no check", async () => {
+Deno.test("a clock that is set back makes no ref fresh", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, cost, gh, resolve } = opened;
   await resolve();
@@ -123,7 +123,7 @@ Deno.test("a clock that is set back makes no ref fresh and stops no check", asyn
   assertEquals(await cost(resolve), [304]);
 });
 
-Deno.test("requests that are aborted start one check per ref, which goes on without them", async () => {
+Deno.test("aborted requests start one check per ref that goes on", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, outcome, resolve, statuses } = opened;
   const branches = ["b1", "b2", "b3"];
@@ -180,7 +180,7 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
   }
 });
 
-Deno.test("a cold resolve reads the store once, and a repeated tombstone not at all", async () => {
+Deno.test("a cold resolve reads the store once", async () => {
   await using opened = await openRefs(NAMED);
   const reads = countReads(opened.store.kv);
   const { outcome } = opened.start();
@@ -206,7 +206,7 @@ Deno.test("resolve() knows the commit that it just found on a ref", async () => 
   assertEquals(await cost(() => outcome({ branch: second })), []);
 });
 
-Deno.test("resolve() serves a known commit while the source fails, as long as its ref", async () => {
+Deno.test("resolve() serves a known commit while the source fails", async () => {
   await using opened = await openRefs();
   const { clock, gh, outcome, resolve, start } = opened;
   const { commit } = await resolve();

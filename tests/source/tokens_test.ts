@@ -80,7 +80,7 @@ async function open(count: number, { anonymous = false } = {}) {
   return { clock, pool, logged, first, second, third, note, use, waitSeconds };
 }
 
-Deno.test("TokenPool chooses the token with most quota left, or a validator's own while that has some", async () => {
+Deno.test("TokenPool chooses the most quota or a validator's token", async () => {
   const { first, note, pool, second, third, use } = await open(3);
   assertEquals([pool.remaining("core"), pool.remaining("graphql")], [
     4999 + 4998 + 4997,
@@ -100,7 +100,7 @@ Deno.test("TokenPool chooses the token with most quota left, or a validator's ow
   );
 });
 
-Deno.test("TokenPool throws until the first quota is there again, when all are spent", async () => {
+Deno.test("TokenPool throws until the first quota is there again", async () => {
   const { clock, first, note, second, use, waitSeconds } = await open(2);
   note(first, 0);
   clock.advance(600_000);
@@ -112,7 +112,7 @@ Deno.test("TokenPool throws until the first quota is there again, when all are s
   assertEquals(await use(), first);
 });
 
-Deno.test("a secondary limit stops a token for the whole API, and no answer under way lifts it", async () => {
+Deno.test("a secondary limit stops a token for the whole API", async () => {
   const { clock, first, note, pool, use, waitSeconds } = await open(1);
   pool.limit(first, 30_000, "api");
   pool.limit(first, 10_000, "api");
@@ -136,7 +136,7 @@ Deno.test("TokenPool limits what waits for a probe with it", async () => {
   assertEquals(await Promise.all(limited), [60, 60]);
 });
 
-Deno.test("TokenPool doubles the wait after each secondary limit, up to 15 minutes, and forgets them as late", async () => {
+Deno.test("TokenPool doubles the wait after each secondary limit", async () => {
   const { clock, first, logged, pool, use, waitSeconds } = await open(1);
   const waits = [[60, 60], [60, 120], [17, 240], [60, 480], [60, 900], [
     60,
@@ -174,7 +174,7 @@ async function takeAll(pool: TokenPool, isBulk: boolean): Promise<number> {
   }
 }
 
-Deno.test("TokenPool takes at most 900 requests a minute of a token, bulk reads less than checks", async () => {
+Deno.test("TokenPool takes at most 900 requests a minute of a token", async () => {
   for (const [share, isolates] of [[1, 1], [1 / 2, 2], [1 / 64, 64]] as const) {
     const clock = new TestClock();
     const pool = new TokenPool(tokenList(["t1"]), {
@@ -199,7 +199,7 @@ Deno.test("TokenPool takes at most 900 requests a minute of a token, bulk reads 
   }
 });
 
-Deno.test("TokenPool uses the next token where one is at its pace, and none where a host states a larger quota", async () => {
+Deno.test("TokenPool uses the next token if one is at its pace", async () => {
   const { clock, first, pool, second } = await open(2, { anonymous: true });
   clock.advance(60_000);
   const [one, both] = [await takeAll(pool, true), new Set<Token>()];
@@ -224,7 +224,7 @@ Deno.test("TokenPool uses the next token where one is at its pace, and none wher
   }
 });
 
-Deno.test("TokenPool fingerprints differ by token, last over restarts and reveal no token", async () => {
+Deno.test("TokenPool fingerprints reveal no token", async () => {
   const prints = ({ first, second }: { first: Token; second: Token }) =>
     [first, second].map(({ fingerprint }) => fingerprint);
   const [one, other] = prints(await open(2));

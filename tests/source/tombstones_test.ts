@@ -69,7 +69,7 @@ async function answers(service: TestService): Promise<(number | string)[]> {
 }
 
 for (const [name, code, remove] of removals) {
-  Deno.test(`a repository ${name} is not served after 60 s, by any tier or process`, async () => {
+  Deno.test(`a repository ${name} is not served after 60 s`, async () => {
     await using store = await openFile();
     // A tombstone is written whatever was written before.
     const env = { ...SILENT, KV_WRITE_MB_PER_HOUR: "0" };
@@ -134,7 +134,7 @@ for (const [name, code, remove] of removals) {
   });
 }
 
-Deno.test("what a check ahead of need finds missing is not served any more", async () => {
+Deno.test("what a check ahead of need finds missing is not served", async () => {
   const env = { ...SILENT, GITHUB_TOKEN: "t1" };
   await using site = await startSite({ "posts/a.md": "A\n" }, { env });
   const { gh, service } = site;
@@ -147,7 +147,7 @@ Deno.test("what a check ahead of need finds missing is not served any more", asy
   assertEquals(await answers(service), ["repository-not-found"]);
 });
 
-Deno.test("a tombstone of a repository covers all its refs, whichever was requested, also without a store", async () => {
+Deno.test("a tombstone of a repository covers all its refs", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, git, start } = opened;
   await git.branch("dev");
@@ -169,7 +169,7 @@ Deno.test("a tombstone of a repository covers all its refs, whichever was reques
   }
 });
 
-Deno.test("an earlier check that another process writes late undoes no tombstone", async () => {
+Deno.test("an earlier check that is written late undoes no tombstone", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, git, start, outcome, resolve } = opened;
   const { commit } = await resolve();
@@ -189,7 +189,7 @@ Deno.test("an earlier check that another process writes late undoes no tombstone
   assertEquals(await start().outcome(), "source-failed");
 });
 
-Deno.test("a repository that is there again is served again, also while the source fails later", async () => {
+Deno.test("a repository that is there again is served again", async () => {
   await using opened = await openRefs(NAMED);
   const { clock, gh, start, outcome } = opened;
   const second = start();
@@ -215,7 +215,7 @@ Deno.test("nothing is written for refs that never were there", async () => {
   assertEquals(await Array.fromAsync(opened.store.kv.list({ prefix: [] })), []);
 });
 
-Deno.test("a missing branch names the default one, also where visibility is unchanged, if that can be had", async () => {
+Deno.test("a missing branch names the default one", async () => {
   await using opened = await openRefs({ tokens: ["t1"] });
   const { clock, gh, git, outcome, resolve } = opened;
   await git.branch("dev");
@@ -292,7 +292,7 @@ const denials: [
 ];
 
 for (const [name, tokens, answer, code] of denials) {
-  Deno.test(`resolve() gives nothing that was known where ${name}, until GitHub answers again`, async () => {
+  Deno.test(`resolve() gives nothing older where ${name}`, async () => {
     await using opened = await openRefs({ tokens });
     const { clock, gh, start, outcome, resolve } = opened;
     const elsewhere = start();
@@ -314,7 +314,7 @@ for (const [name, tokens, answer, code] of denials) {
   });
 }
 
-Deno.test("a denial of one branch hides the others only where it may be one of the repository", async () => {
+Deno.test("a denial of one branch hides others only if it may", async () => {
   const rows: [tokens: string[], answer: Answer, ofOther: string][] = [
     // With a token the repository was seen, so the branch alone is lost.
     [
@@ -341,7 +341,7 @@ Deno.test("a denial of one branch hides the others only where it may be one of t
   }
 });
 
-Deno.test("resolve() takes no denial from a form under which the ref was not known", async () => {
+Deno.test("resolve() takes no denial from an unknown form", async () => {
   await using opened = await openRefs();
   await opened.git.tag("v1");
   await opened.resolve({ branch: "v1" });

@@ -35,7 +35,7 @@ async function start(files: GitFiles, env: Record<string, string> = {}) {
 const nested = (depth: number) =>
   Array.from({ length: depth }, (_, index) => `d${index}`).join("/");
 
-Deno.test("a cold list costs the branch request and the collection, and the root where that has no path", async () => {
+Deno.test("a cold list costs the branch and the collection", async () => {
   for (const env of [{}, NAMED]) {
     for (const depth of [1, 2, 5]) {
       const collection = nested(depth);
@@ -48,7 +48,7 @@ Deno.test("a cold list costs the branch request and the collection, and the root
   }
 });
 
-Deno.test("a host that takes no paths has the folders read one by one, and then the collection", async () => {
+Deno.test("a host without paths has the folders read one by one", async () => {
   const depths = [2, 3, 5];
   const files = Object.fromEntries(
     depths.map((depth) => [`${nested(depth)}/a.md`, "A\n"]),
@@ -72,7 +72,7 @@ Deno.test("a host that takes no paths has the folders read one by one, and then 
   }
 });
 
-Deno.test("the same again costs nothing for 60 s, and after 61 s one 304, two with a token that may see more", async () => {
+Deno.test("the same again costs nothing for 60 s and then a 304", async () => {
   const one = ["commit again 304"];
   const rows: [
     env: Record<string, string>,
@@ -120,7 +120,7 @@ Deno.test("200 identical cold requests at once cost what one costs", async () =>
   }
 });
 
-Deno.test("a commit elsewhere costs the branch request and the trees on the path, and no blob", async () => {
+Deno.test("a commit elsewhere costs the trees on the path only", async () => {
   const files = {
     "src/content/posts/a.md": "A\n",
     "src/other/b.md": "B\n",

@@ -316,7 +316,7 @@ Deno.test("ContentThread ends the wait of a caller that leaves", async () => {
   assertEquals(await opened.render("a", "a"), "<p>a</p>");
 });
 
-Deno.test("ContentThread refuses more than 64 waiting tasks of a client", async () => {
+Deno.test("ContentThread refuses over 64 waiting tasks of a client", async () => {
   const clock = new TestClock();
   using opened = start(clock);
   const leaving = new AbortController();

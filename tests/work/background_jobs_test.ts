@@ -140,7 +140,7 @@ Deno.test("BackgroundJobs runs four jobs of a client, and 128 of all", async () 
   assertEquals(started.length, 128);
 });
 
-Deno.test("BackgroundJobs caches the error of a collection that is too large, and no other failure", async () => {
+Deno.test("BackgroundJobs caches that a collection is too large", async () => {
   const { run, clock } = open();
   let runs = 0;
   const work = () => {

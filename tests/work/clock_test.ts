@@ -5,7 +5,7 @@ import {
   yieldToEventLoop,
 } from "../../lib/work/clock.ts";
 
-Deno.test("systemClock cancels a timer, and sleep() ends with its signal", async () => {
+Deno.test("systemClock cancels timers, and signals end sleep()", async () => {
   let calls = 0;
   systemClock.setTimer(0, () => calls++)();
   systemClock.setTimer(0, () => calls++);
@@ -44,7 +44,7 @@ function onTurns(turn: () => void): Disposable {
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-Deno.test("yieldToEventLoop() lets one work go on at a time, in turn, and everything else between", async () => {
+Deno.test("yieldToEventLoop() lets one work go on at a time", async () => {
   using ticks = useTicks();
   const events: string[] = [];
   using _others = onTurns(() => events.at(-1) !== "-" && events.push("-"));
@@ -61,7 +61,7 @@ Deno.test("yieldToEventLoop() lets one work go on at a time, in turn, and everyt
   assert(slices.every((slice) => slice.length <= 2), slices.join());
 });
 
-Deno.test("yieldToEventLoop() goes on at once while the slice of 8 ms lasts", async () => {
+Deno.test("yieldToEventLoop() goes on at once within a slice", async () => {
   using ticks = useTicks();
   let turns = 0;
   using _others = onTurns(() => turns++);
@@ -77,7 +77,7 @@ Deno.test("yieldToEventLoop() goes on at once while the slice of 8 ms lasts", as
   assert(turns > before);
 });
 
-Deno.test("sortYielding() sorts as the engine does, and lets others run in between", async () => {
+Deno.test("sortYielding() sorts as the engine does and yields", async () => {
   const byKey = (a: { key: number }, b: { key: number }) => a.key - b.key;
   for (const count of [0, 2_048, 2_049, 9_000]) {
     const keys = Array.from(
@@ -101,7 +101,7 @@ Deno.test("sortYielding() sorts as the engine does, and lets others run in betwe
   assert(turns > 100, `${turns} turns`);
 });
 
-Deno.test("yieldToEventLoop() and sortYielding() end with an aborted signal", async () => {
+Deno.test("yielding ends with an aborted signal", async () => {
   const signal = AbortSignal.abort(new Error("stop"));
   await assertRejects(() => yieldToEventLoop(signal), Error, "stop");
   await assertRejects(

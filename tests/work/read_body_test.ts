@@ -112,7 +112,7 @@ Deno.test("readBody() reserves the announced length of a body", async () => {
   others.release();
 });
 
-Deno.test("readBody() rejects a body that waits too long or has no reader", async () => {
+Deno.test("readBody() rejects a body that waits or is not read", async () => {
   const { clock, memory, read } = open();
   const others = await memory.acquire({ client: "b", weight: 128 * MIB });
   const late = assertRejects(() => read(17), Error, "waiting already");

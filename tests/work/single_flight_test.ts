@@ -14,7 +14,7 @@ function manual() {
 
 const turn = () => new Promise((resume) => setTimeout(resume, 0));
 
-Deno.test("SingleFlight run() starts one flight a key for concurrent callers", async () => {
+Deno.test("SingleFlight run() starts one flight a key", async () => {
   const flights = new SingleFlight<string>();
   const { work, resolve, signals } = manual();
   const runs = [flights.run("a", work), flights.run("a", work)];
@@ -28,7 +28,7 @@ Deno.test("SingleFlight run() starts one flight a key for concurrent callers", a
   assertEquals(await Promise.all(runs), ["done", "done"]);
 });
 
-Deno.test("SingleFlight run() forgets a flight, failed or not, before its result is delivered", async () => {
+Deno.test("SingleFlight run() forgets a flight before its result", async () => {
   const flights = new SingleFlight<number>();
   let count = 0;
   const next = () => flights.run("a", () => Promise.resolve(++count));
@@ -41,7 +41,7 @@ Deno.test("SingleFlight run() forgets a flight, failed or not, before its result
   assertEquals(await flights.run("a", failing).catch(next), 3);
 });
 
-Deno.test("SingleFlight run() aborts the flight when all have left, and then starts anew", async () => {
+Deno.test("SingleFlight run() aborts the flight when all have left", async () => {
   const flights = new SingleFlight<string>();
   const first = manual();
   const controllers = [new AbortController(), new AbortController()];

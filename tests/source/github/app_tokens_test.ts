@@ -49,7 +49,7 @@ async function start(
   };
 }
 
-Deno.test("AppTokens: 200 requests over ten minutes with tokens of one minute, none asked for twice at once", async () => {
+Deno.test("AppTokens requests no token twice at once", async () => {
   await using app = await start({ tokenLifeMs: MINUTE_MS });
   const { clock, gh, request, service } = app;
   const underWay = new Set<string>();
@@ -80,7 +80,7 @@ Deno.test("AppTokens: 200 requests over ten minutes with tokens of one minute, n
   );
 });
 
-Deno.test("AppTokens replaces a token of an hour within its last minutes, and at once where it is refused", async () => {
+Deno.test("AppTokens replaces a token before its end or if refused", async () => {
   await using app = await start();
   const { clock, gh, request } = app;
   const at = async (ms: number) => {
@@ -106,7 +106,7 @@ Deno.test("AppTokens replaces a token of an hour within its last minutes, and at
   assertEquals(await at(10 * MINUTE_MS), 5);
 });
 
-Deno.test("AppTokens uses no token for an owner without the App, and asks again after ten minutes", async () => {
+Deno.test("AppTokens uses no token for an owner without the App", async () => {
   await using app = await start();
   const { clock, gh, request } = app;
   assertEquals([await request("other"), await request("other")], [200, 200]);
@@ -121,7 +121,7 @@ Deno.test("AppTokens uses no token for an owner without the App, and asks again 
   assertEquals(gh.requests.at(-1)!.token, null);
 });
 
-Deno.test("AppTokens keeps a token to its end while GitHub gives no other, and hides no repository then", async () => {
+Deno.test("AppTokens keeps a token while GitHub gives no other", async () => {
   await using app = await start();
   const { clock, gh, request, service } = app;
   assertEquals(await request("octo"), 200);
@@ -150,7 +150,7 @@ Deno.test("AppTokens keeps the limits of a token for the next one", async () => 
   assertEquals([await request("octo"), gh.app.given.length], [503, 2]);
 });
 
-Deno.test("branches are checked ahead of need for owners that have installed the App, and no others", async () => {
+Deno.test("branches of App owners are checked ahead of need", async () => {
   await using app = await start();
   const { clock, gh, service } = app;
   for (let time = 0; time < 2; time++) {
@@ -164,7 +164,7 @@ Deno.test("branches are checked ahead of need for owners that have installed the
   ]);
 });
 
-Deno.test("AppTokens chooses by the owner that was requested, also after a rename", async () => {
+Deno.test("AppTokens chooses by the requested owner after a rename", async () => {
   await using app = await start();
   const { gh, service } = app;
   gh.rename("octo/site", "octo/renamed");
@@ -173,7 +173,7 @@ Deno.test("AppTokens chooses by the owner that was requested, also after a renam
   assertEquals(gh.app.given, ["octo"]);
 });
 
-Deno.test("openServices() stops at a private key or a file that cannot be used, and shows neither", async () => {
+Deno.test("openServices() stops at an unusable key and hides it", async () => {
   const rows: [name: string, value: string][] = [
     ["GITHUB_APP_PRIVATE_KEY", "canary"],
     [

@@ -32,7 +32,7 @@ async function commitOf({ service }: GitSite, branch: string): Promise<string> {
 const notFound = (branch: string) =>
   `branch-not-found: The repository has no branch or tag "${branch}". The default branch is "main".`;
 
-Deno.test("a service without a token checks refs by ls-refs alone, and reads at REST what changed", async () => {
+Deno.test("a service without a token checks refs by ls-refs alone", async () => {
   await using site = await start();
   const { service: { clock, services }, repository } = site;
   const list = () => freshnessOf(site);
@@ -51,7 +51,7 @@ Deno.test("a service without a token checks refs by ls-refs alone, and reads at 
   );
 });
 
-Deno.test("REST is requested once for what a tag or an id names, each time where that is no commit", async () => {
+Deno.test("REST is requested once for a tag or an id", async () => {
   await using site = await start();
   const { service: { clock }, repository } = site;
   const commit = await repository.head();
@@ -80,14 +80,14 @@ Deno.test("REST is requested once for what a tag or an id names, each time where
   }
 });
 
-Deno.test("an empty repository counts as empty only after REST confirms it", async () => {
+Deno.test("an empty repository is empty only after REST confirms it", async () => {
   await using site = await start();
   site.gh.add("octo/empty", null);
   const { code } = await site.service.problem(listPath({ repo: "empty" }));
   assertEquals([code, site.gh.counts()], ["repository-empty", { commit: 1 }]);
 });
 
-Deno.test("a 401 is checked by REST; where REST fails, nothing older is sent", async () => {
+Deno.test("a 401 is checked by REST, and nothing older is sent", async () => {
   await using site = await start();
   const { gh, bridge, service: { clock } } = site;
   await freshnessOf(site);
@@ -109,7 +109,7 @@ Deno.test("a 401 is checked by REST; where REST fails, nothing older is sent", a
   assertEquals((await freshnessOf(site))[0], "a");
 });
 
-Deno.test("blocked repositories do not stop ls-refs for the others, and are not served", async () => {
+Deno.test("blocked repositories do not stop ls-refs for others", async () => {
   await using site = await start();
   const { gh, repository, service } = site;
   await freshnessOf(site);
@@ -128,7 +128,7 @@ Deno.test("blocked repositories do not stop ls-refs for the others, and are not 
   assertEquals(await freshnessOf(site), [451, "repository-blocked"]);
 });
 
-Deno.test("refs are checked by ls-refs while every token waits, and by REST after that", async () => {
+Deno.test("refs are checked by ls-refs while every token waits", async () => {
   await using site = await start({ GITHUB_TOKEN: "t1", LOG_LEVEL: "silent" });
   const { gh, repository, service: { clock, services } } = site;
   gh.addToken("t1");
@@ -152,7 +152,7 @@ Deno.test("refs are checked by ls-refs while every token waits, and by REST afte
   assertEquals(await cost(site, list), [{ commit: 1, repo: 1 }, 0]);
 });
 
-Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one gives the older answer", async () => {
+Deno.test("an unchanged commit is fresh while the quota is spent", async () => {
   await using site = await startGitSite(FILES, {
     env: { MISSES_PER_MINUTE: "10" },
   });
@@ -183,7 +183,7 @@ Deno.test("an unchanged commit is fresh while REST's quota is spent, a new one g
   assertEquals((await freshnessOf(site))[0], "a b1 b2 b3 b4 b5");
 });
 
-Deno.test("a Git host that fails for three owners is paused for an hour", async () => {
+Deno.test("a Git host that fails for three owners pauses an hour", async () => {
   await using site = await start();
   const { bridge, gh, repository, service } = site;
   const names = ["a/1", "A/2", "b/1", "c/1", "c/2", "d/1"];
@@ -257,7 +257,7 @@ Deno.test("a move is followed, and its target must be allowed too", async () => 
   }
 });
 
-Deno.test("40 hex digits are no commit id where repositories are allowed by name", async () => {
+Deno.test("40 hex digits are no commit id with ALLOWED_REPOS", async () => {
   await using site = await start({ ALLOWED_REPOS: "octo/*" });
   const commit = await site.repository.head();
   const { code } = await site.service.problem(
@@ -266,7 +266,7 @@ Deno.test("40 hex digits are no commit id where repositories are allowed by name
   assertEquals([code, site.gh.counts()], ["branch-not-found", {}]);
 });
 
-Deno.test("a token is used while it is valid, and then ls-refs, not ahead of need; GITHUB_GIT_URL=none leaves refs to REST", async () => {
+Deno.test("a token is used while it is valid, then ls-refs", async () => {
   await using site = await start({ GITHUB_TOKEN: "t1", LOG_LEVEL: "silent" });
   const { gh, bridge, service: { clock, services } } = site;
   gh.addToken("t1");

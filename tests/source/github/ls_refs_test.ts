@@ -61,7 +61,7 @@ const found = (form: string, commit: string) => ({
 const outcomeOf = (asked: ReturnType<typeof lsRefs>): Promise<string | null> =>
   asked.then((answer) => answer?.found?.form ?? null, (error) => error.code);
 
-Deno.test("lsRefs() finds branches, then tags, peeled, by their whole names and no others", async () => {
+Deno.test("lsRefs() finds branches, then tags, by whole names", async () => {
   await using served = await serve();
   const { repository, ask } = served;
   const first = await repository.head();
@@ -115,7 +115,7 @@ Deno.test("lsRefs() finds branches, then tags, peeled, by their whole names and 
   for (const name of absent) assertEquals(await ask(name), missing, name);
 });
 
-Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is none", async () => {
+Deno.test("lsRefs() resolves HEAD to the default branch", async () => {
   await using served = await serve("trunk/é");
   const { ask, state, repository } = served;
   const commit = await repository.head("trunk/é");
@@ -146,7 +146,7 @@ Deno.test("lsRefs() resolves HEAD to the default branch, and says where there is
   }
 });
 
-Deno.test("lsRefs() follows two moves on the same origin and says where it arrived", async () => {
+Deno.test("lsRefs() follows two moves on the same origin", async () => {
   await using served = await serve();
   const { state, repository, bridge, ask } = served;
   state.rename("octo/site", "Other/New.Name");
@@ -203,7 +203,7 @@ Deno.test("lsRefs() follows no other redirect", async () => {
   }
 });
 
-Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list by its type alone", async () => {
+Deno.test("lsRefs() tells a denial and a limit by their status", async () => {
   await using served = await serve();
   const { bridge } = served;
   const good = answer(`${ID} refs/heads/main`);
@@ -242,7 +242,7 @@ Deno.test("lsRefs() tells a denial and a limit by their status, and uses a list 
   }
 });
 
-Deno.test("lsRefs() names itself Git, which GitHub wants, and the service", async () => {
+Deno.test("lsRefs() names itself Git and the service", async () => {
   await using served = await serve();
   const { bridge, ask } = served;
   const names: (string | null)[] = [];
@@ -259,7 +259,7 @@ Deno.test("lsRefs() names itself Git, which GitHub wants, and the service", asyn
   assertEquals([other.status, await other.text()], [404, "Not Found\n"]);
 });
 
-Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", async () => {
+Deno.test("lsRefs() stops reading past the name among 10,000 refs", async () => {
   await using served = await serve();
   const { repository, bridge, ask } = served;
   const commit = await repository.head();
@@ -291,7 +291,7 @@ Deno.test("lsRefs() finds one of 10,000 refs, and stops reading past the name", 
   }
 });
 
-Deno.test("lsRefs() cannot use an answer over 4 MiB or cut off, nor a host that is down", async () => {
+Deno.test("lsRefs() cannot use an answer over 4 MiB or cut off", async () => {
   await using served = await serve();
   const { bridge, ask } = served;
   bridge.intercept =
@@ -305,7 +305,7 @@ Deno.test("lsRefs() cannot use an answer over 4 MiB or cut off, nor a host that 
   assertEquals(await outcomeOf(ask()), "source-failed");
 });
 
-Deno.test("lsRefs() sends nothing once its signal has aborted, and throws the reason", async () => {
+Deno.test("lsRefs() sends nothing once its signal has aborted", async () => {
   await using served = await serve();
   const reason = new Error("the client left");
   const context = { ...uncharged, signal: AbortSignal.abort(reason) };
@@ -355,7 +355,7 @@ function search(text: string, isWhole: boolean) {
   return search.answer();
 }
 
-Deno.test("RefSearch refuses every answer that does not follow the protocol, in whatever pieces it arrives", () => {
+Deno.test("RefSearch refuses what does not follow the protocol", () => {
   const main = pktLine(`${ID} refs/heads/main`);
   const other = pktLine(`${ID} refs/heads/a`);
   const unusable = {

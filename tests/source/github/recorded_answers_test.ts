@@ -385,7 +385,7 @@ for (const recorded of RECORDED) {
   }
 }
 
-Deno.test("a 403 to each token and without one is a repository that cannot be served", async () => {
+Deno.test("a 403 to each token and without one is not found", async () => {
   await using site = await startSite(FILES, { env: { GITHUB_TOKEN: "t1,t2" } });
   const { gh, service } = site;
   for (const token of ["t1", "t2"]) gh.addToken(token);
@@ -396,7 +396,7 @@ Deno.test("a 403 to each token and without one is a repository that cannot be se
   assertEquals(gh.requests.at(-1)!.token, null);
 });
 
-Deno.test("a private repository that is allowed by name is not lost with the token that sees it", async () => {
+Deno.test("a private repository is not lost with its token", async () => {
   const rows = [
     { message: LIFETIME(366), headers: {}, problem: [502, "source-failed"] },
     {
@@ -427,7 +427,7 @@ Deno.test("a private repository that is allowed by name is not lost with the tok
   }
 });
 
-Deno.test("a token that is set aside is used for other owners, and again after ten minutes", async () => {
+Deno.test("a token that is set aside is used for other owners", async () => {
   await using site = await startSite(FILES, { env: { GITHUB_TOKEN: "t1" } });
   const { gh, repository, service: { clock } } = site;
   gh.addToken("t1");
@@ -552,7 +552,7 @@ for (
   ];
   for (const { tokens, hasRaw, requests, code } of rows) {
     const how = `${tokens.length} token(s)${hasRaw ? ", raw host" : ""}`;
-    Deno.test(`recorded answer of GraphQL: ${name} (${status}), ${source}, ${how}`, async () => {
+    Deno.test(`GraphQL answer: ${name} (${status}), ${source}, ${how}`, async () => {
       const files = {
         "posts/a.md": "A\n",
         "posts/b.md": "B\n",
@@ -617,7 +617,7 @@ for (
   const [name, source, status, pausedSeconds, body, headers = {}]
     of RECORDED_RAW
 ) {
-  Deno.test(`recorded answer of the raw host: ${name} (${status}), ${source}`, async () => {
+  Deno.test(`raw host answer: ${name} (${status}), ${source}`, async () => {
     const files = {
       "posts/a.md": "A\n",
       "posts/b.md": "B\n",
@@ -684,7 +684,7 @@ const RECORDED_GIT: readonly Row<GitPause>[] = [
 ];
 
 for (const [name, source, status, paused, body, headers = {}] of RECORDED_GIT) {
-  Deno.test(`recorded answer of the Git host: ${name} (${status}), ${source}`, async () => {
+  Deno.test(`Git host answer: ${name} (${status}), ${source}`, async () => {
     for (const isKnown of [true, false]) {
       const kv = await Deno.openKv(":memory:");
       await using site = await startGitSite(FILES, {

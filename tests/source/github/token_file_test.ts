@@ -8,7 +8,7 @@ import { startSite } from "../../site.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test("GITHUB_TOKEN_FILE is read again when the file changes, and the former tokens stay while it is unusable", async () => {
+Deno.test("GITHUB_TOKEN_FILE is read again when the file changes", async () => {
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, "t1,\n");
   await using site = await startSite({ "posts/a.md": "A\n" }, {
@@ -64,7 +64,7 @@ Deno.test("openServices() stops where GITHUB_TOKEN_FILE has no tokens", async ()
   await Deno.remove(file);
 });
 
-Deno.test("GET /api/health and the log name a token from 14 days before its end", async () => {
+Deno.test("health and log name a token from 14 days before its end", async () => {
   await using site = await startSite({ "posts/a.md": "A\n" }, {
     env: { GITHUB_TOKEN: "t1" },
   });
