@@ -4,7 +4,8 @@
  * @example
  * ```ts
  * const client = new CollectionsClient("http://localhost:8000");
- * for await (const item of client.items({ owner: "local", repo: "blog", collection: "posts" })) {
+ * const posts = client.collection({ owner: "local", repo: "blog", collection: "posts" });
+ * for await (const item of posts.items({ kind: "markdown" })) {
  *   console.log(item.slug);
  * }
  * ```
@@ -31,6 +32,8 @@ export type FilterValue = FilterText | readonly FilterText[] | {
     /** Without case or diacritics; for `name` and `path`, too. */
     readonly contains?: FilterText;
 };
+/** What the name of a file says that it is. */
+export type Kind = "markdown" | "text" | "data" | "image" | "other";
 /** The selection of items and their order. */
 interface SelectionParameters {
     /** `path`, `name`, `size`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
@@ -39,8 +42,8 @@ interface SelectionParameters {
     recursive?: boolean | undefined;
     /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
     filter?: Readonly<Record<string, FilterValue>> | undefined;
-    /** `markdown`, `text`, `data`, `image`, `other`, separated by commas: only files of these kinds are items. */
-    kind?: string | undefined;
+    /** Only files of these kinds are items. */
+    kind?: Kind | readonly Kind[] | undefined;
 }
 /** What Markdown is given as HTML for. */
 interface HtmlParameters {
@@ -70,10 +73,10 @@ export interface ListParameters extends RepositoryParameters, SelectionParameter
     search?: string | undefined;
     /** What the cells of CSV are: texts, or with `infer` also numbers, booleans and null. */
     types?: "text" | "infer" | undefined;
-    /** Keys of an item, separated by commas, such as `slug,frontMatter.title`: an item has only these. */
-    fields?: string | undefined;
-    /** At most 5 keys, separated by commas, such as `frontMatter.tags`, whose values are counted. */
-    facets?: string | undefined;
+    /** Keys of an item, such as `slug` and `frontMatter.title`, in a list or separated by commas: an item has only these. */
+    fields?: string | readonly string[] | undefined;
+    /** At most 5 keys, such as `frontMatter.tags`, in a list or separated by commas, whose values are counted. */
+    facets?: string | readonly string[] | undefined;
 }
 /** Parameters of {@linkcode CollectionsClient.listCollections}. */
 export interface CollectionsParameters extends RepositoryParameters {
@@ -201,7 +204,7 @@ export interface FacetValue {
     count: number;
 }
 /** One page of a collection's items. */
-export interface ItemPage<Data = FrontMatter> {
+export interface ItemPage<Data = FrontMatter, One = Item<Data>> {
     repository: Repository;
     /** `source` is the configuration file that declares the collection, where that is how it was found. */
     collection: {
@@ -209,7 +212,7 @@ export interface ItemPage<Data = FrontMatter> {
         path: string;
         source?: string | undefined;
     };
-    items: Item<Data>[];
+    items: One[];
     pagination: {
         page: number;
         limit: number;
@@ -406,6 +409,8 @@ export interface ClientOptions {
      * What would take longer is thrown at once; 0 turns waiting off.
      */
     maxWaitMs?: number;
+    /** How long one request may take, its answer included, until it fails with a `TimeoutError`; 60,000 where absent, 0 for ever. */
+    timeoutMs?: number;
     /**
      * Whether the last 100 responses are cached and revalidated by their ETag. For Deno and Node; a browser's own cache does
      * this already, and the header costs a preflight from another site.
@@ -430,15 +435,110 @@ export declare class SchemaError extends Error {
     readonly issues: readonly SchemaIssue[];
     constructor(path: string, issues: readonly SchemaIssue[]);
 }
+/** A collection of a repository, at a branch. */
+export interface CollectionAddress<Name extends string = string> extends RepositoryParameters {
+    /** A name, a folder path or the path of a data file; `/` is the repository's root. */
+    collection: Name;
+}
 type Named = "owner" | "repo" | "branch" | "collection";
-/** One collection with the type of its front matter. */
-export interface TypedCollection<Data> {
-    /** As {@linkcode CollectionsClient.listItems}. */
-    listItems(parameters?: Omit<ListParameters, Named>, options?: RequestOptions<Data>): Promise<ItemPage<Data>>;
-    /** As {@linkcode CollectionsClient.items}. */
-    items(parameters?: Omit<ListParameters, Named>, options?: RequestOptions<Data>): AsyncGenerator<Item<Data>, void, undefined>;
-    /** As {@linkcode CollectionsClient.getItemBySlug}. */
-    getItemBySlug(parameters: Omit<SlugParameters, Named>, options?: RequestOptions<Data>): Promise<ItemContent<Data>>;
+/** A key of a mapping; a dot goes one mapping deeper. */
+type KeyOf<Data> = {
+    [K in keyof Data & string]-?: NonNullable<Data[K]> extends FilterText | readonly unknown[] ? K : K | `${K}.${string}`;
+}[keyof Data & string];
+/** A key of front matter of the type `Data`, or of a data file. */
+export type ItemKey<Data = FrontMatter> = `frontMatter.${KeyOf<Data>}` | `data.${string}`;
+/** What `sort` takes for front matter of the type `Data`. */
+export type SortKey<Data = FrontMatter> = "path" | "name" | "size" | ItemKey<Data>;
+/** What `fields` takes for front matter of the type `Data`. */
+export type FieldKey<Data = FrontMatter> = Exclude<keyof Item, "created"> | ItemKey<Data>;
+/** The selection of items, with the keys of their front matter. */
+interface TypedSelection<Data> {
+    /** As in {@linkcode ListParameters}. */
+    sort?: SortKey<Data> | `-${SortKey<Data>}` | undefined;
+    /** As in {@linkcode ListParameters}. */
+    filter?: {
+        readonly [K in "name" | "path" | ItemKey<Data>]?: FilterValue;
+    } | undefined;
+}
+type Flag = boolean | undefined;
+/** Parameters of a list of a {@linkcode CollectionHandle}. */
+export interface TypedListParameters<Data, Fields, Content, Meta, Html, History> extends Omit<ListParameters, Named | "sort" | "filter" | "fields" | "facets" | "includeContent" | "includeFrontMatter" | "includeHtml" | "includeHistory">, TypedSelection<Data> {
+    /** Keys of an item: items have only these. */
+    fields?: Fields | undefined;
+    /** At most 5 keys whose values are counted. */
+    facets?: readonly ItemKey<Data>[] | undefined;
+    /** Whether each item carries its content. */
+    includeContent?: Content;
+    /** Whether each text item carries its front matter. */
+    includeFrontMatter?: Meta;
+    /** Whether Markdown items carry `html`, `headings`, `excerpt` and `words`. */
+    includeHtml?: Html;
+    /** Whether items carry `lastChanged`; needs a token at the service. */
+    includeHistory?: History;
+}
+type MetaKey = "frontMatter" | "frontMatterError" | "data";
+type ContentKey = "content" | "encoding" | "body" | MetaKey;
+type HtmlKey = "html" | "headings" | "excerpt" | "words" | "mdxComponents" | "htmlError";
+type HistoryKey = "lastChanged" | "created";
+type If<Given, Key> = Given extends false | undefined ? never : Key;
+/** An item with the keys that parameters ask for. */
+export type TypedItem<Data, Fields, Content, Meta, Html, History> = Fields extends readonly [] ? Omit<Item<Data>, Exclude<ContentKey | HtmlKey | HistoryKey, If<Content, ContentKey> | If<Meta, MetaKey> | If<Html, HtmlKey> | If<History, "lastChanged">>> : Fields extends readonly (infer Field extends string)[] ? number extends Fields["length"] ? Partial<Item<Data>> : PickedItem<Data, Field> : never;
+/** Errors stay; a key of front matter leaves the others out. */
+type PickedItem<Data, Field extends string> = Pick<Item<Data>, (Field | "error" | "htmlError" | "frontMatterError") & keyof Item> & ([Extract<Field, `data.${string}`>] extends [never] ? unknown : {
+    data?: unknown;
+}) & ([MetaField<Field>] extends [never] ? unknown : {
+    frontMatter?: Pick<Data, MetaField<Field> & keyof Data> | undefined;
+});
+type MetaField<Field> = Field extends `frontMatter.${infer Path}` ? Path extends `${infer Key}.${string}` ? Key | Path : Path : never;
+/** Parameters of a single item of a {@linkcode CollectionHandle}. */
+export interface TypedItemParameters<Data, Html, History, Neighbors> extends Omit<CommonItemParameters, Named | "sort" | "filter" | "includeHtml" | "includeHistory" | "includeNeighbors">, TypedSelection<Data> {
+    /** Whether Markdown carries `html`, `headings`, `excerpt` and `words`. */
+    includeHtml?: Html;
+    /** Whether the item carries `lastChanged` and `created`; needs a token at the service. */
+    includeHistory?: History;
+    /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves. */
+    includeNeighbors?: Neighbors;
+}
+/** A single item with the keys that parameters ask for. */
+export type TypedContent<Data, Html, History, Neighbors> = Omit<ItemContent<Data>, Exclude<HtmlKey | HistoryKey | "previous" | "next", If<Html, HtmlKey> | If<History, HistoryKey> | If<Neighbors, "previous" | "next">>>;
+/** Options of {@linkcode CollectionHandle.changes} and {@linkcode CollectionHandle.watch}. */
+export interface FollowOptions {
+    /** The commit from which on changes are wanted; where absent all files come first. */
+    since?: string | undefined;
+    signal?: AbortSignal | undefined;
+}
+/**
+ * One collection with the type of its front matter. Its methods know the keys of the front matter, and give items
+ * with the keys that were asked for.
+ */
+export interface CollectionHandle<Data = FrontMatter> {
+    /** One page, as {@linkcode CollectionsClient.listItems}. */
+    list<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History>, options?: RequestOptions<Data>): Promise<ItemPage<Data, TypedItem<Data, Fields, Content, Meta, Html, History>>>;
+    /** All items, or the first `limit`, as {@linkcode CollectionsClient.items}. */
+    items<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History> & PageSize, options?: RequestOptions<Data>): AsyncGenerator<TypedItem<Data, Fields, Content, Meta, Html, History>, void, undefined>;
+    /** The items of {@linkcode CollectionHandle.items} in an array. */
+    all<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History> & PageSize, options?: RequestOptions<Data>): Promise<TypedItem<Data, Fields, Content, Meta, Html, History>[]>;
+    /** The first item, or null. */
+    first<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History>, options?: RequestOptions<Data>): Promise<TypedItem<Data, Fields, Content, Meta, Html, History> | null>;
+    /** One page of the items that have all of these words, best first; the last word may be the beginning of one. */
+    search<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(words: string, parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History>, options?: RequestOptions<Data>): Promise<ItemPage<Data, TypedItem<Data, Fields, Content, Meta, Html, History> & (Fields extends readonly [] ? {
+        match: Match;
+    } : unknown)>>;
+    /** The file at a path from the repository's root. @throws {ProblemError} `item-not-found` where it is not in the collection. */
+    get<Html extends Flag = false, History extends Flag = false, Neighbors extends Flag = false>(path: string, parameters?: TypedItemParameters<Data, Html, History, Neighbors>, options?: RequestOptions<Data>): Promise<TypedContent<Data, Html, History, Neighbors>>;
+    /** The item with a slug. @throws {ProblemError} `item-not-found` where there is none. */
+    bySlug<Html extends Flag = false, History extends Flag = false, Neighbors extends Flag = false>(slug: string, parameters?: TypedItemParameters<Data, Html, History, Neighbors>, options?: RequestOptions<Data>): Promise<TypedContent<Data, Html, History, Neighbors>>;
+    /** As {@linkcode CollectionsClient.changes}. */
+    changes(options?: FollowOptions): AsyncGenerator<CollectionUpdate, void, undefined>;
+    /** As {@linkcode CollectionsClient.watch}. */
+    watch(callback: (update: CollectionUpdate) => unknown, options?: FollowOptions & {
+        onError?: ((error: unknown) => void) | undefined;
+    }): () => void;
+}
+/** The size of the pages that {@linkcode CollectionsClient.items} requests. */
+interface PageSize {
+    /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
+    pageSize?: number | undefined;
 }
 /**
  * Sends requests to one service. `Types` has the front matter of each collection by its name, as the service's
@@ -451,8 +551,10 @@ export declare class CollectionsClient<Types extends object = Record<string, Fro
      * @throws {TypeError} where the address is missing or none of `http:` or `https:`, or has a `?` or `#`.
      */
     constructor(baseUrl: string | URL, options?: ClientOptions);
-    /** One collection of a repository, whose front matter has its type in `Types`. */
-    collection<Name extends keyof Types & string>(collection: Name, repository: RepositoryParameters): TypedCollection<Types[Name]>;
+    /** One collection. Its front matter has its type in `Types`, or the given one, or that of the `schema` of `options`. */
+    collection<Name extends keyof Types & string>(collection: Name, repository: RepositoryParameters): CollectionHandle<Types[Name]>;
+    collection<Name extends keyof Types & string>(address: CollectionAddress<Name>): CollectionHandle<Types[Name]>;
+    collection<Data = FrontMatter>(address: CollectionAddress, options?: RequestOptions<Data>): CollectionHandle<Data>;
     /** The collections of a repository, and the folders of one of its folders. @throws {ProblemError} */
     listCollections(parameters: CollectionsParameters, { signal }?: {
         signal?: AbortSignal | undefined;
@@ -467,10 +569,7 @@ export declare class CollectionsClient<Types extends object = Record<string, Fro
      * the other.
      * @throws {ProblemError | SchemaError}
      */
-    items<Data = FrontMatter>({ pageSize, limit: most, ...parameters }: ListParameters & {
-        /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
-        pageSize?: number | undefined;
-    }, options?: RequestOptions<Data>): AsyncGenerator<Item<Data>, void, undefined>;
+    items<Data = FrontMatter>({ pageSize, limit: most, ...parameters }: ListParameters & PageSize, options?: RequestOptions<Data>): AsyncGenerator<Item<Data>, void, undefined>;
     /** What changed in a collection since a commit. @throws {ProblemError} */
     listChanges(parameters: ChangesParameters, { signal }?: {
         signal?: AbortSignal | undefined;
@@ -509,4 +608,34 @@ export declare class CollectionsClient<Types extends object = Record<string, Fro
         signal?: AbortSignal | undefined;
     }): Promise<Bytes>;
 }
+/**
+ * The address of a file that an item names, in its front matter for example: `../img/a.png` from the folder of the item,
+ * `/img/a.png` from the repository's root. Addresses of other sites stay as they are.
+ * @throws {TypeError} where the item has no `contentUrl`.
+ */
+export declare function assetUrl({ contentUrl }: {
+    contentUrl?: string | undefined;
+}, reference: string): string;
+/** A picture that {@linkcode savePictures} read. */
+export interface Picture {
+    /** A file name of letters, digits, dots, `-` and `_`, which other bytes do not have. */
+    name: string;
+    bytes: Bytes;
+}
+/**
+ * Returns a function that takes the HTML of an item and gives it with pictures of a site's own. Each picture of the
+ * repository is read once and given to `save`, which returns its new address, or nothing where it is to stay. Missing
+ * pictures stay as they are, and those of other sites.
+ * @throws {ProblemError} from that function, where the service fails.
+ *
+ * @example
+ * ```ts
+ * const withPictures = savePictures(client, async ({ name, bytes }) => {
+ *   await writeFile(`public/pictures/${name}`, bytes);
+ *   return `/pictures/${name}`;
+ * });
+ * const html = await withPictures(item.html);
+ * ```
+ */
+export declare function savePictures(client: Pick<CollectionsClient, "bytes">, save: (picture: Picture) => string | void | Promise<string | void>): (html: string | undefined) => Promise<string>;
 export {};

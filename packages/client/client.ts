@@ -4,7 +4,8 @@
  * @example
  * ```ts
  * const client = new CollectionsClient("http://localhost:8000");
- * for await (const item of client.items({ owner: "local", repo: "blog", collection: "posts" })) {
+ * const posts = client.collection({ owner: "local", repo: "blog", collection: "posts" });
+ * for await (const item of posts.items({ kind: "markdown" })) {
  *   console.log(item.slug);
  * }
  * ```
@@ -35,6 +36,9 @@ export type FilterValue = FilterText | readonly FilterText[] | {
   readonly contains?: FilterText;
 };
 
+/** What the name of a file says that it is. */
+export type Kind = "markdown" | "text" | "data" | "image" | "other";
+
 /** The selection of items and their order. */
 interface SelectionParameters {
   /** `path`, `name`, `size`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
@@ -43,8 +47,8 @@ interface SelectionParameters {
   recursive?: boolean | undefined;
   /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
   filter?: Readonly<Record<string, FilterValue>> | undefined;
-  /** `markdown`, `text`, `data`, `image`, `other`, separated by commas: only files of these kinds are items. */
-  kind?: string | undefined;
+  /** Only files of these kinds are items. */
+  kind?: Kind | readonly Kind[] | undefined;
 }
 
 /** What Markdown is given as HTML for. */
@@ -82,10 +86,10 @@ export interface ListParameters
   search?: string | undefined;
   /** What the cells of CSV are: texts, or with `infer` also numbers, booleans and null. */
   types?: "text" | "infer" | undefined;
-  /** Keys of an item, separated by commas, such as `slug,frontMatter.title`: an item has only these. */
-  fields?: string | undefined;
-  /** At most 5 keys, separated by commas, such as `frontMatter.tags`, whose values are counted. */
-  facets?: string | undefined;
+  /** Keys of an item, such as `slug` and `frontMatter.title`, in a list or separated by commas: an item has only these. */
+  fields?: string | readonly string[] | undefined;
+  /** At most 5 keys, such as `frontMatter.tags`, in a list or separated by commas, whose values are counted. */
+  facets?: string | readonly string[] | undefined;
 }
 
 /** Parameters of {@linkcode CollectionsClient.listCollections}. */
@@ -232,11 +236,11 @@ export interface FacetValue {
 }
 
 /** One page of a collection's items. */
-export interface ItemPage<Data = FrontMatter> {
+export interface ItemPage<Data = FrontMatter, One = Item<Data>> {
   repository: Repository;
   /** `source` is the configuration file that declares the collection, where that is how it was found. */
   collection: { name: string; path: string; source?: string | undefined };
-  items: Item<Data>[];
+  items: One[];
   pagination: {
     page: number;
     limit: number;
@@ -474,6 +478,8 @@ export interface ClientOptions {
    * What would take longer is thrown at once; 0 turns waiting off.
    */
   maxWaitMs?: number;
+  /** How long one request may take, its answer included, until it fails with a `TimeoutError`; 60,000 where absent, 0 for ever. */
+  timeoutMs?: number;
   /**
    * Whether the last 100 responses are cached and revalidated by their ETag. For Deno and Node; a browser's own cache does
    * this already, and the header costs a preflight from another site.
@@ -523,6 +529,7 @@ export class SchemaError extends Error {
 
 const MAX_CACHED = 100;
 const DEFAULT_MAX_WAIT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 /** The largest pages that the service gives. */
 const MAX_LIMIT = 1000;
 const MAX_LIMIT_WITH_CONTENT = 100;
@@ -534,25 +541,304 @@ const MAX_BACK_OFF_MS = 60_000;
 const CONTENT_FIELDS =
   /(^|,)\s*(content|encoding|body|html|headings|excerpt|words|mdxComponents|htmlError|lastChanged)\s*(,|$)/;
 
+/** A collection of a repository, at a branch. */
+export interface CollectionAddress<Name extends string = string>
+  extends RepositoryParameters {
+  /** A name, a folder path or the path of a data file; `/` is the repository's root. */
+  collection: Name;
+}
+
 type Named = "owner" | "repo" | "branch" | "collection";
 
-/** One collection with the type of its front matter. */
-export interface TypedCollection<Data> {
-  /** As {@linkcode CollectionsClient.listItems}. */
-  listItems(
-    parameters?: Omit<ListParameters, Named>,
+/** A key of a mapping; a dot goes one mapping deeper. */
+type KeyOf<Data> = {
+  [K in keyof Data & string]-?: NonNullable<Data[K]> extends
+    FilterText | readonly unknown[] ? K : K | `${K}.${string}`;
+}[keyof Data & string];
+
+/** A key of front matter of the type `Data`, or of a data file. */
+export type ItemKey<Data = FrontMatter> =
+  | `frontMatter.${KeyOf<Data>}`
+  | `data.${string}`;
+
+/** What `sort` takes for front matter of the type `Data`. */
+export type SortKey<Data = FrontMatter> =
+  | "path"
+  | "name"
+  | "size"
+  | ItemKey<Data>;
+
+/** What `fields` takes for front matter of the type `Data`. */
+export type FieldKey<Data = FrontMatter> =
+  | Exclude<keyof Item, "created">
+  | ItemKey<Data>;
+
+/** The selection of items, with the keys of their front matter. */
+interface TypedSelection<Data> {
+  /** As in {@linkcode ListParameters}. */
+  sort?: SortKey<Data> | `-${SortKey<Data>}` | undefined;
+  /** As in {@linkcode ListParameters}. */
+  filter?:
+    | { readonly [K in "name" | "path" | ItemKey<Data>]?: FilterValue }
+    | undefined;
+}
+
+type Flag = boolean | undefined;
+
+/** Parameters of a list of a {@linkcode CollectionHandle}. */
+export interface TypedListParameters<
+  Data,
+  Fields,
+  Content,
+  Meta,
+  Html,
+  History,
+> extends
+  Omit<
+    ListParameters,
+    | Named
+    | "sort"
+    | "filter"
+    | "fields"
+    | "facets"
+    | "includeContent"
+    | "includeFrontMatter"
+    | "includeHtml"
+    | "includeHistory"
+  >,
+  TypedSelection<Data> {
+  /** Keys of an item: items have only these. */
+  fields?: Fields | undefined;
+  /** At most 5 keys whose values are counted. */
+  facets?: readonly ItemKey<Data>[] | undefined;
+  /** Whether each item carries its content. */
+  includeContent?: Content;
+  /** Whether each text item carries its front matter. */
+  includeFrontMatter?: Meta;
+  /** Whether Markdown items carry `html`, `headings`, `excerpt` and `words`. */
+  includeHtml?: Html;
+  /** Whether items carry `lastChanged`; needs a token at the service. */
+  includeHistory?: History;
+}
+
+type MetaKey = "frontMatter" | "frontMatterError" | "data";
+type ContentKey = "content" | "encoding" | "body" | MetaKey;
+type HtmlKey =
+  | "html"
+  | "headings"
+  | "excerpt"
+  | "words"
+  | "mdxComponents"
+  | "htmlError";
+type HistoryKey = "lastChanged" | "created";
+type If<Given, Key> = Given extends false | undefined ? never : Key;
+
+/** An item with the keys that parameters ask for. */
+export type TypedItem<Data, Fields, Content, Meta, Html, History> =
+  Fields extends readonly [] ? Omit<
+      Item<Data>,
+      Exclude<
+        ContentKey | HtmlKey | HistoryKey,
+        | If<Content, ContentKey>
+        | If<Meta, MetaKey>
+        | If<Html, HtmlKey>
+        | If<History, "lastChanged">
+      >
+    >
+    : Fields extends readonly (infer Field extends string)[]
+      ? number extends Fields["length"] ? Partial<Item<Data>>
+      : PickedItem<Data, Field>
+    : never;
+
+/** Errors stay; a key of front matter leaves the others out. */
+type PickedItem<Data, Field extends string> =
+  & Pick<
+    Item<Data>,
+    (Field | "error" | "htmlError" | "frontMatterError") & keyof Item
+  >
+  & ([Extract<Field, `data.${string}`>] extends [never] ? unknown
+    : { data?: unknown })
+  & ([MetaField<Field>] extends [never] ? unknown
+    : { frontMatter?: Pick<Data, MetaField<Field> & keyof Data> | undefined });
+
+type MetaField<Field> = Field extends `frontMatter.${infer Path}`
+  ? Path extends `${infer Key}.${string}` ? Key | Path : Path
+  : never;
+
+/** Parameters of a single item of a {@linkcode CollectionHandle}. */
+export interface TypedItemParameters<Data, Html, History, Neighbors>
+  extends
+    Omit<
+      CommonItemParameters,
+      | Named
+      | "sort"
+      | "filter"
+      | "includeHtml"
+      | "includeHistory"
+      | "includeNeighbors"
+    >,
+    TypedSelection<Data> {
+  /** Whether Markdown carries `html`, `headings`, `excerpt` and `words`. */
+  includeHtml?: Html;
+  /** Whether the item carries `lastChanged` and `created`; needs a token at the service. */
+  includeHistory?: History;
+  /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves. */
+  includeNeighbors?: Neighbors;
+}
+
+/** A single item with the keys that parameters ask for. */
+export type TypedContent<Data, Html, History, Neighbors> = Omit<
+  ItemContent<Data>,
+  Exclude<
+    HtmlKey | HistoryKey | "previous" | "next",
+    | If<Html, HtmlKey>
+    | If<History, HistoryKey>
+    | If<Neighbors, "previous" | "next">
+  >
+>;
+
+/** Options of {@linkcode CollectionHandle.changes} and {@linkcode CollectionHandle.watch}. */
+export interface FollowOptions {
+  /** The commit from which on changes are wanted; where absent all files come first. */
+  since?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * One collection with the type of its front matter. Its methods know the keys of the front matter, and give items
+ * with the keys that were asked for.
+ */
+export interface CollectionHandle<Data = FrontMatter> {
+  /** One page, as {@linkcode CollectionsClient.listItems}. */
+  list<
+    const Fields extends readonly FieldKey<Data>[] = readonly [],
+    Content extends Flag = false,
+    Meta extends Flag = false,
+    Html extends Flag = false,
+    History extends Flag = false,
+  >(
+    parameters?: TypedListParameters<
+      Data,
+      Fields,
+      Content,
+      Meta,
+      Html,
+      History
+    >,
     options?: RequestOptions<Data>,
-  ): Promise<ItemPage<Data>>;
-  /** As {@linkcode CollectionsClient.items}. */
-  items(
-    parameters?: Omit<ListParameters, Named>,
+  ): Promise<
+    ItemPage<Data, TypedItem<Data, Fields, Content, Meta, Html, History>>
+  >;
+  /** All items, or the first `limit`, as {@linkcode CollectionsClient.items}. */
+  items<
+    const Fields extends readonly FieldKey<Data>[] = readonly [],
+    Content extends Flag = false,
+    Meta extends Flag = false,
+    Html extends Flag = false,
+    History extends Flag = false,
+  >(
+    parameters?:
+      & TypedListParameters<Data, Fields, Content, Meta, Html, History>
+      & PageSize,
     options?: RequestOptions<Data>,
-  ): AsyncGenerator<Item<Data>, void, undefined>;
-  /** As {@linkcode CollectionsClient.getItemBySlug}. */
-  getItemBySlug(
-    parameters: Omit<SlugParameters, Named>,
+  ): AsyncGenerator<
+    TypedItem<Data, Fields, Content, Meta, Html, History>,
+    void,
+    undefined
+  >;
+  /** The items of {@linkcode CollectionHandle.items} in an array. */
+  all<
+    const Fields extends readonly FieldKey<Data>[] = readonly [],
+    Content extends Flag = false,
+    Meta extends Flag = false,
+    Html extends Flag = false,
+    History extends Flag = false,
+  >(
+    parameters?:
+      & TypedListParameters<Data, Fields, Content, Meta, Html, History>
+      & PageSize,
     options?: RequestOptions<Data>,
-  ): Promise<ItemContent<Data>>;
+  ): Promise<TypedItem<Data, Fields, Content, Meta, Html, History>[]>;
+  /** The first item, or null. */
+  first<
+    const Fields extends readonly FieldKey<Data>[] = readonly [],
+    Content extends Flag = false,
+    Meta extends Flag = false,
+    Html extends Flag = false,
+    History extends Flag = false,
+  >(
+    parameters?: TypedListParameters<
+      Data,
+      Fields,
+      Content,
+      Meta,
+      Html,
+      History
+    >,
+    options?: RequestOptions<Data>,
+  ): Promise<TypedItem<Data, Fields, Content, Meta, Html, History> | null>;
+  /** One page of the items that have all of these words, best first; the last word may be the beginning of one. */
+  search<
+    const Fields extends readonly FieldKey<Data>[] = readonly [],
+    Content extends Flag = false,
+    Meta extends Flag = false,
+    Html extends Flag = false,
+    History extends Flag = false,
+  >(
+    words: string,
+    parameters?: TypedListParameters<
+      Data,
+      Fields,
+      Content,
+      Meta,
+      Html,
+      History
+    >,
+    options?: RequestOptions<Data>,
+  ): Promise<
+    ItemPage<
+      Data,
+      & TypedItem<Data, Fields, Content, Meta, Html, History>
+      & (Fields extends readonly [] ? { match: Match } : unknown)
+    >
+  >;
+  /** The file at a path from the repository's root. @throws {ProblemError} `item-not-found` where it is not in the collection. */
+  get<
+    Html extends Flag = false,
+    History extends Flag = false,
+    Neighbors extends Flag = false,
+  >(
+    path: string,
+    parameters?: TypedItemParameters<Data, Html, History, Neighbors>,
+    options?: RequestOptions<Data>,
+  ): Promise<TypedContent<Data, Html, History, Neighbors>>;
+  /** The item with a slug. @throws {ProblemError} `item-not-found` where there is none. */
+  bySlug<
+    Html extends Flag = false,
+    History extends Flag = false,
+    Neighbors extends Flag = false,
+  >(
+    slug: string,
+    parameters?: TypedItemParameters<Data, Html, History, Neighbors>,
+    options?: RequestOptions<Data>,
+  ): Promise<TypedContent<Data, Html, History, Neighbors>>;
+  /** As {@linkcode CollectionsClient.changes}. */
+  changes(
+    options?: FollowOptions,
+  ): AsyncGenerator<CollectionUpdate, void, undefined>;
+  /** As {@linkcode CollectionsClient.watch}. */
+  watch(
+    callback: (update: CollectionUpdate) => unknown,
+    options?: FollowOptions & {
+      onError?: ((error: unknown) => void) | undefined;
+    },
+  ): () => void;
+}
+
+/** The size of the pages that {@linkcode CollectionsClient.items} requests. */
+interface PageSize {
+  /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
+  pageSize?: number | undefined;
 }
 
 /**
@@ -587,19 +873,63 @@ export class CollectionsClient<
     this.#cached = options.reuse ? new Map() : null;
   }
 
-  /** One collection of a repository, whose front matter has its type in `Types`. */
+  /** One collection. Its front matter has its type in `Types`, or the given one, or that of the `schema` of `options`. */
   collection<Name extends keyof Types & string>(
     collection: Name,
     repository: RepositoryParameters,
-  ): TypedCollection<Types[Name]> {
-    const named = { ...repository, collection };
+  ): CollectionHandle<Types[Name]>;
+  collection<Name extends keyof Types & string>(
+    address: CollectionAddress<Name>,
+  ): CollectionHandle<Types[Name]>;
+  collection<Data = FrontMatter>(
+    address: CollectionAddress,
+    options?: RequestOptions<Data>,
+  ): CollectionHandle<Data>;
+  collection(
+    of: string | CollectionAddress,
+    more: RepositoryParameters | RequestOptions = {},
+  ): object {
+    const isName = typeof of === "string";
+    const address = isName
+      ? { ...more as RepositoryParameters, collection: of }
+      : of;
+    const defaults = isName ? {} : more as RequestOptions;
+    const optionsOf = (options?: RequestOptions) => ({
+      ...defaults,
+      ...options,
+    });
+    const list = (given?: object, options?: RequestOptions) =>
+      this.listItems({ ...given, ...address }, optionsOf(options));
+    const items = (given?: object, options?: RequestOptions) =>
+      this.items({ ...given, ...address }, optionsOf(options));
+    const get = (given: object, options?: RequestOptions) =>
+      this.#getItem({ ...given, ...address }, optionsOf(options));
     return {
-      listItems: (parameters, options) =>
-        this.listItems({ ...parameters, ...named }, options),
-      items: (parameters, options) =>
-        this.items({ ...parameters, ...named }, options),
-      getItemBySlug: (parameters, options) =>
-        this.getItemBySlug({ ...parameters, ...named }, options),
+      list,
+      items,
+      async all(given?: object, options?: RequestOptions) {
+        const all = [];
+        for await (const item of items(given, options)) all.push(item);
+        return all;
+      },
+      first: async (given?: object, options?: RequestOptions) =>
+        (await list({ ...given, limit: 1 }, options)).items[0] ?? null,
+      search: (search: string, given?: object, options?: RequestOptions) =>
+        list({ ...given, search }, options),
+      get: (path: string, given?: object, options?: RequestOptions) =>
+        get({ ...given, path }, options),
+      bySlug: (slug: string, given?: object, options?: RequestOptions) =>
+        get({ ...given, slug }, options),
+      changes: ({ since, signal }: FollowOptions = {}) =>
+        this.changes({ ...address, since }, optionsOf({ signal })),
+      watch: (
+        callback: (update: CollectionUpdate) => unknown,
+        { since, ...options }: FollowOptions = {},
+      ) =>
+        this.watch({ ...address, since }, callback, {
+          ...defaults,
+          ...options,
+        }),
     };
   }
 
@@ -640,14 +970,14 @@ export class CollectionsClient<
    * @throws {ProblemError | SchemaError}
    */
   async *items<Data = FrontMatter>(
-    { pageSize, limit: most = Infinity, ...parameters }: ListParameters & {
-      /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
-      pageSize?: number | undefined;
-    },
+    { pageSize, limit: most = Infinity, ...parameters }:
+      & ListParameters
+      & PageSize,
     options: RequestOptions<Data> = {},
   ): AsyncGenerator<Item<Data>, void, undefined> {
     const hasContent = parameters.includeContent || parameters.includeHtml ||
-      parameters.includeHistory || CONTENT_FIELDS.test(parameters.fields ?? "");
+      parameters.includeHistory ||
+      CONTENT_FIELDS.test(String(parameters.fields));
     const largest = hasContent ? MAX_LIMIT_WITH_CONTENT : MAX_LIMIT;
     const limit = pageSize ?? Math.min(most, largest);
     let left = most;
@@ -903,7 +1233,7 @@ export class CollectionsClient<
       );
     }
     // Only the query is taken, so that headers go to no other host.
-    const query = item.contentUrl.slice(item.contentUrl.indexOf("?"));
+    const query = item.contentUrl.replace(/^[^?]*|&format=raw$/g, "");
     const url = `${this.#baseUrl}/api/get-item-content${query}&format=raw`;
     const response = await this.#send(url, signal);
     if (!response.ok) {
@@ -947,15 +1277,16 @@ export class CollectionsClient<
     etag?: string,
     maxWaitMs: number = this.#options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS,
   ): Promise<Response> {
-    const { wait = waitMs } = this.#options;
+    const { wait = waitMs, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const headers = new Headers(this.#options.headers);
     if (etag !== undefined) headers.set("if-none-match", etag);
     // A browser's fetch must be called on its window.
     const send = this.#options.fetch ?? ((input, init) => fetch(input, init));
     for (let leftMs = maxWaitMs;;) {
+      const within = timeLimit(timeoutMs, signal);
       const response = await send(url, {
         headers,
-        ...signal ? { signal } : {},
+        ...within ? { signal: within } : {},
       });
       const ms = retryAfterMs(response.headers);
       if (![429, 503].includes(response.status) || !(ms <= leftMs)) {
@@ -974,6 +1305,107 @@ export class CollectionsClient<
     cached.set(url, answer);
     const [oldest] = cached.keys();
     if (cached.size > MAX_CACHED) cached.delete(oldest!);
+  }
+}
+
+/**
+ * The address of a file that an item names, in its front matter for example: `../img/a.png` from the folder of the item,
+ * `/img/a.png` from the repository's root. Addresses of other sites stay as they are.
+ * @throws {TypeError} where the item has no `contentUrl`.
+ */
+export function assetUrl(
+  { contentUrl }: { contentUrl?: string | undefined },
+  reference: string,
+): string {
+  if (/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(reference)) return reference;
+  if (contentUrl === undefined) {
+    throw new TypeError(
+      `Cannot find "${reference}": the item has no contentUrl`,
+    );
+  }
+  const [start = "", encoded = ""] = contentUrl.split(/(?<=&path=)/);
+  const { pathname } = new URL(
+    reference,
+    `http://root/${encoded.replaceAll("%2F", "/")}`,
+  );
+  const path = encodeURIComponent(decode(pathname.slice(1)));
+  return `${start}${path}&format=raw`;
+}
+
+/** A picture that {@linkcode savePictures} read. */
+export interface Picture {
+  /** A file name of letters, digits, dots, `-` and `_`, which other bytes do not have. */
+  name: string;
+  bytes: Bytes;
+}
+
+/**
+ * Returns a function that takes the HTML of an item and gives it with pictures of a site's own. Each picture of the
+ * repository is read once and given to `save`, which returns its new address, or nothing where it is to stay. Missing
+ * pictures stay as they are, and those of other sites.
+ * @throws {ProblemError} from that function, where the service fails.
+ *
+ * @example
+ * ```ts
+ * const withPictures = savePictures(client, async ({ name, bytes }) => {
+ *   await writeFile(`public/pictures/${name}`, bytes);
+ *   return `/pictures/${name}`;
+ * });
+ * const html = await withPictures(item.html);
+ * ```
+ */
+export function savePictures(
+  client: Pick<CollectionsClient, "bytes">,
+  save: (picture: Picture) => string | void | Promise<string | void>,
+): (html: string | undefined) => Promise<string> {
+  const saved = new Map<string, Promise<string | void>>();
+  const read = async (contentUrl: string) => {
+    const path = decode(contentUrl.replace(/.*&path=|&format=raw$/g, ""));
+    // What is no picture could be a page, which the site must not serve as its own.
+    if (!/\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i.test(path)) return;
+    let bytes: Bytes;
+    try {
+      bytes = await client.bytes({ contentUrl });
+    } catch (error) {
+      if (codeOf(error) === "item-not-found") return;
+      throw error;
+    }
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    let name = "";
+    for (const byte of hash.subarray(0, 8)) {
+      name += byte.toString(16).padStart(2, "0");
+    }
+    name += `-${path.slice(path.lastIndexOf("/") + 1)}`;
+    return await save({ name: name.replace(/[^\w.-]+/g, "-"), bytes });
+  };
+  return async (html = "") => {
+    let result = "";
+    let end = 0;
+    for (
+      const { 0: text, 1: before = "", 2: address = "", index = 0 } of html
+        .matchAll(PICTURE)
+    ) {
+      const url = address.replaceAll("&amp;", "&");
+      if (!saved.has(url)) saved.set(url, read(url));
+      const copy = (await saved.get(url)) ?? url;
+      const escaped = copy.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+      result += html.slice(end, index) + before + escaped;
+      end = index + text.length;
+    }
+    return result + html.slice(end);
+  };
+}
+
+/** Up to the end of the address of a picture that the service serves. */
+const PICTURE =
+  /(<img(?:\s[^\s"=>]+(?:="[^"]*")?)*?\ssrc=")(https?:\/\/[^"?]+\/api\/get-item-content\?[^"#]+&amp;format=raw)(?=["#])/g;
+
+/** The text without percent-encoding, or as it is where that is malformed. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 
@@ -1043,6 +1475,14 @@ function retryAfterMs(headers: Headers): number {
   );
 }
 
+/** A signal that aborts when the given one does or time is up; undefined where neither can be. */
+function timeLimit(ms: number, signal?: AbortSignal): AbortSignal | undefined {
+  if (!(ms > 0)) return signal;
+  const timeout = AbortSignal.timeout(ms);
+  // Browsers before 2024 lack `any`: there a signal of the caller alone counts.
+  return signal ? AbortSignal.any?.([signal, timeout]) ?? signal : timeout;
+}
+
 /** Resolves after some time, or rejects with the signal's reason. */
 function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -1091,11 +1531,11 @@ function untilVisible(signal?: AbortSignal): Promise<void> {
 const codeOf = (error: unknown): ProblemCode | null =>
   error instanceof ProblemError ? error.code : null;
 
-/** Whether the same request may succeed later; a failure of the network is a TypeError. */
+/** Whether the same request may succeed later; a failure of the network is a TypeError, and what took too long a TimeoutError. */
 function isOutage(error: unknown): boolean {
   return error instanceof ProblemError
     ? error.status >= 500 || error.status === 429
-    : error instanceof TypeError;
+    : error instanceof TypeError || (error as Error).name === "TimeoutError";
 }
 
 /** The body of an answer that has `key`. @throws {ProblemError} */

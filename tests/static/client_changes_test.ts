@@ -155,8 +155,9 @@ Deno.test("changes() survives that nothing answers", async () => {
     wait: () => Promise.resolve(),
     fetch: (input) => {
       sent.push(String(input));
+      const timeout = new DOMException("too long", "TimeoutError");
       return sent.length < 4
-        ? Promise.reject(new TypeError("connection refused"))
+        ? Promise.reject([new TypeError("refused"), timeout][sent.length % 2])
         : Promise.resolve(Response.json({ code: "x", detail: "" }, {
           status: 404,
         }));

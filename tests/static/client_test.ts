@@ -1,6 +1,12 @@
 // The client against a real server, as a page, Deno or Node uses it.
 
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { z } from "zod";
 import type {
   ClientOptions,
@@ -8,8 +14,10 @@ import type {
   Problem,
 } from "../../packages/client/client.ts";
 import {
+  assetUrl,
   CollectionsClient,
   ProblemError,
+  savePictures,
   SchemaError,
 } from "../../packages/client/client.ts";
 import type { GitFiles } from "../github/git_repository.ts";
@@ -86,10 +94,10 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
   assertEquals(item.headings?.map(({ text }) => text), ["3"]);
 });
 
-Deno.test("CollectionsClient lists collections, and one by its name", async () => {
+Deno.test("CollectionsClient lists collections", async () => {
   const files = { ...FILES, "posts/p1.png": "png" };
   await using parts = await startClient({}, files);
-  const { client, sent } = parts;
+  const { client } = parts;
   const site = { owner: "octo", repo: "site" };
   const { collections, folders } = await client.listCollections({
     ...site,
@@ -102,18 +110,6 @@ Deno.test("CollectionsClient lists collections, and one by its name", async () =
   assertEquals(collections[0]?.schema?.["required"], ["n", "odd"]);
   assertEquals(folders, [{ name: "posts", path: "posts", files: 8 }]);
 
-  const posts = new CollectionsClient<{ posts: { n: number } }>(
-    sent[0]!.url.split("/api")[0]!,
-  ).collection("posts", site);
-  const filter = { name: { contains: "P1" } };
-  const page = await posts.listItems({ filter });
-  assertEquals(page.items.map(({ name }) => name), ["p1.md", "p1.png"]);
-  const [item] = await Array.fromAsync(
-    posts.items({ filter, kind: "markdown", includeFrontMatter: true }),
-  );
-  const found: number | undefined = item?.frontMatter?.n;
-  const { frontMatter } = await posts.getItemBySlug({ slug: "p1" });
-  assertEquals([found, frontMatter?.n], [1, 1]);
   await assertRejects(
     () => client.listCollections({ ...site, path: "nope" }),
     ProblemError,
@@ -443,4 +439,192 @@ Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer
     );
     assertEquals([code, waits], [expected, waited]);
   }
+});
+
+Deno.test("CollectionHandle lists, reads and searches one collection", async () => {
+  const files = {
+    ...FILES,
+    "posts/p1.png": "png",
+    "posts/rye.md": "---\nn: 9\n---\n# Rye\nBread with seeds.\n",
+    "other.md": "# Bread\n",
+  };
+  await using parts = await startClient({}, files);
+  const posts = parts.client.collection<{ n: number }>(POSTS);
+  const filter = { name: { contains: "P1" } };
+
+  const page = await posts.list({ filter, facets: ["frontMatter.n"] });
+  assertEquals(page.items.map(({ name }) => name), ["p1.md", "p1.png"]);
+  assertEquals(page.facets?.["frontMatter.n"], [{ value: 1, count: 1 }]);
+  const newest = {
+    sort: "-frontMatter.n",
+    kind: ["markdown", "data"],
+  } as const;
+  const fields = ["slug", "frontMatter.n"] as const;
+  const [first, second] = await posts.all({ ...newest, fields, limit: 2 });
+  assertEquals(first, { slug: "rye", frontMatter: { n: 9 } });
+  assertEquals(second?.frontMatter?.n, 6);
+  assertEquals((await posts.first({ ...newest, fields }))?.slug, "rye");
+  assertEquals(await posts.first({ filter: { name: "none" } }), null);
+  const slugs: string[] = [];
+  for await (const { slug } of posts.items({ filter, pageSize: 1 })) {
+    slugs.push(slug);
+  }
+  assertEquals(slugs, ["p1", "p1"]);
+  const { items: [found] } = await posts.search("seeds bre");
+  assertEquals([found?.slug, found?.match.snippet], [
+    "rye",
+    "# Rye <mark>Bread</mark> with <mark>seeds</mark>.",
+  ]);
+  assertEquals((await posts.get("posts/p3.md")).frontMatter?.n, 3);
+  const post = await posts.bySlug("p3", { includeNeighbors: true });
+  assertEquals([post.previous?.slug, post.next?.slug], ["p2", "p4"]);
+  const error = await assertRejects(() => posts.get("other.md"), ProblemError);
+  assertEquals(error.code, "item-not-found");
+
+  const { client } = parts;
+  const { collection, ...site } = POSTS;
+  assertEquals(
+    await client.collection(collection, site).first(),
+    await posts.first(),
+  );
+  const schema = z.object({ n: z.string() });
+  const checked = client.collection(POSTS, { schema });
+  await assertRejects(() => checked.bySlug("p3"), SchemaError);
+});
+
+Deno.test("CollectionHandle follows its collection", async () => {
+  await using parts = await startClient();
+  const posts = parts.client.collection(POSTS);
+  const stopped = new AbortController();
+  for await (const update of posts.changes(stopped)) {
+    assertEquals([update.isWhole, update.added.length], [true, 7]);
+    break;
+  }
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const stop = posts.watch(({ added }) => resolve(added.length));
+  assertEquals(await promise, 7);
+  stop();
+});
+
+Deno.test("CollectionsClient gives up a request after its time-out", async () => {
+  // A shutdown would wait for the answers.
+  const ended = new AbortController();
+  const { signal } = ended;
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {}, signal },
+    ({ url }) =>
+      url.includes("whole") ? new Promise<Response>(() => {}) : new Response(
+        new ReadableStream({
+          start: (body) => body.enqueue(new Uint8Array(1)),
+        }),
+      ),
+  );
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  for (const collection of ["whole", "body"]) {
+    const client = new CollectionsClient(url, { timeoutMs: 1 });
+    const listing = () => client.listItems({ ...POSTS, collection });
+    assertEquals((await assertRejects(listing, Error)).name, "TimeoutError");
+    const own = new AbortController();
+    const other = () => client.listItems({ ...POSTS, collection }, own);
+    assertEquals((await assertRejects(other, Error)).name, "TimeoutError");
+  }
+  ended.abort();
+});
+
+Deno.test("CollectionsClient without a time-out sends no signal", async () => {
+  const signals: unknown[] = [];
+  for (const timeoutMs of [0, undefined]) {
+    const client = new CollectionsClient("http://localhost", {
+      ...timeoutMs === undefined ? {} : { timeoutMs },
+      fetch: (_, init) => {
+        signals.push(init?.signal instanceof AbortSignal);
+        return Promise.resolve(Response.json({ items: [] }));
+      },
+    });
+    await client.listItems(POSTS);
+  }
+  assertEquals(signals, [false, true]);
+});
+
+Deno.test("assetUrl() resolves an address as in Markdown", async () => {
+  const picture = (text: string) => new TextEncoder().encode(text);
+  await using parts = await startClient({}, {
+    "posts/2026/ä b.md": "![](../img/a%20b.png)\n![](/c.png)\n",
+    "posts/img/a b.png": picture("a b"),
+    "c.png": picture("c"),
+    "posts/2026/d?.png": picture("d"),
+  });
+  const { client } = parts;
+  const item = await client.getItemBySlug({
+    ...POSTS,
+    ...{ slug: "2026/ä b", includeHtml: true },
+  });
+  const html = item.html!.replaceAll("&amp;", "&");
+  const rows = [
+    ["../img/a%20b.png", "a b"],
+    ["../img/a b.png?v=1#top", "a b"],
+    ["../../../../posts/img/a b.png", "a b"],
+    ["/c.png", "c"],
+    ["./d%3F.png", "d"],
+  ];
+  for (const [reference, content] of rows) {
+    const contentUrl = assetUrl(item, reference!);
+    assertEquals(await (await fetch(contentUrl)).text(), content);
+    assertEquals(await client.bytes({ contentUrl }), picture(content!));
+  }
+  for (const [reference] of [rows[0]!, rows[3]!]) {
+    assertStringIncludes(html, `src="${assetUrl(item, reference!)}"`);
+  }
+  for (const other of ["https://a.test/b.png", "//a.test", "data:,x"]) {
+    assertEquals(assetUrl({}, other), other);
+  }
+  assertStringIncludes(
+    assetUrl(item, "100%.png"),
+    "&path=posts%2F2026%2F100%25",
+  );
+  assertThrows(() => assetUrl({}, "a.png"), TypeError, "no contentUrl");
+});
+
+Deno.test("savePictures() saves each picture once, and no other file", async () => {
+  const markdown = `
+![a > b](img/a.png) ![](img/a.png#x) <img title="2 > 1" src="img/%24%26 b.svg">
+![](none.png) ![](page.html) ![](https://a.test/api/x.png)
+`;
+  await using parts = await startClient({}, {
+    "posts/a.md": markdown,
+    "posts/img/a.png": "a",
+    "posts/img/$& b.svg": "<svg/>",
+    "posts/page.html": "<script>alert(1)</script>",
+  });
+  const { client, sent } = parts;
+  const { html } = await client.getItemBySlug({
+    ...POSTS,
+    ...{ slug: "a", includeHtml: true },
+  });
+  const saved: [name: string, text: string][] = [];
+  const withPictures = savePictures(client, ({ name, bytes }) => {
+    saved.push([name, new TextDecoder().decode(bytes)]);
+    return name.endsWith(".png") ? `/p/${name}?"&` : undefined;
+  });
+  const before = sent.length;
+  const result = await withPictures(html);
+  assertEquals(await withPictures(html), result);
+
+  assertEquals(sent.length - before, 3, "a.png, the SVG and none.png");
+  assertEquals(saved.map(([, text]) => text), ["a", "<svg/>"]);
+  assertMatch(saved[0]![0], /^[0-9a-f]{16}-a\.png$/);
+  assertMatch(saved[1]![0], /^[0-9a-f]{16}--b\.svg$/);
+  const sources = (text: string) =>
+    [...text.matchAll(/ src="([^"]*)"/g)].map(([, src]) => src!);
+  const own = `/p/${saved[0]![0]}?&quot;&amp;`;
+  assertEquals(sources(result), [own, `${own}#x`, ...sources(html!).slice(2)]);
+  assertEquals(await withPictures(undefined), "");
+
+  const broken = new CollectionsClient("http://localhost", {
+    fetch: () => Promise.resolve(new Response(null, { status: 500 })),
+  });
+  await assertRejects(
+    () => savePictures(broken, () => "x")(html),
+    ProblemError,
+  );
 });

@@ -50,7 +50,7 @@ const COMPILERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Every call, so that every type is resolved. */
 const TYPED = `
-import { CollectionsClient, ProblemError, SchemaError } from "@repo-collections/client";
+import { assetUrl, CollectionsClient, ProblemError, savePictures, SchemaError } from "@repo-collections/client";
 import type { ClientOptions, Schema } from "@repo-collections/client";
 
 interface Post { title: string }
@@ -63,7 +63,16 @@ export async function read(schema: Schema<Post>, signal: AbortSignal): Promise<s
     for await (const { frontMatter } of client.items(posts, { schema, signal })) {
       if (frontMatter) titles.push(frontMatter.title);
     }
-    const item = await client.getItemBySlug<Post>({ ...posts, slug: "a" });
+    const item = await client.collection(posts, { schema }).bySlug("a", { includeHtml: true });
+    titles.push(item.frontMatter?.title ?? assetUrl(item, "a.png"));
+    titles.push(await savePictures(client, ({ name }) => name)(item.html));
+    const handle = client.collection<Post>(posts);
+    const newest = await handle.first({ sort: "-frontMatter.title", fields: ["frontMatter.title"] });
+    titles.push(newest?.frontMatter?.title ?? "");
+    // @ts-expect-error: it was not asked for.
+    newest?.slug;
+    // @ts-expect-error: no such key of the front matter.
+    void handle.list({ sort: "frontMatter.titel" });
     const bytes: Uint8Array = await client.bytes(item);
     titles.push(new TextDecoder().decode(bytes));
     await new Response(await client.bytes(item)).text();

@@ -1,6 +1,7 @@
 // The client's types, which the service uses too, are those of the OpenAPI document: a field that one side has and the
 // other has not, or of another type, does not compile here. What runs is only that the file was checked at all.
 
+import { assertEquals } from "@std/assert";
 import type { z } from "zod";
 import type {
   ChangesParameters,
@@ -69,4 +70,102 @@ Deno.test("the client has the contract's types", () => {
   hold<Same<{ a?: string }, { a: string }>>();
   // @ts-expect-error: another type, deep inside.
   hold<Same<{ a: { b: string }[] }, { a: { b: number }[] }>>();
+});
+
+interface Post {
+  title: string;
+  date?: string;
+  tags: string[];
+  author: { name: string };
+}
+
+/** Never called: what does not compile is the test. */
+async function typed(client: client.CollectionsClient): Promise<void> {
+  const at = { owner: "local", repo: "blog", collection: "posts" };
+  const posts = client.collection<Post>(at);
+
+  const { items, facets } = await posts.list({
+    sort: "-frontMatter.date",
+    filter: { "frontMatter.author.name": "tom", name: "*.md", "data.n": 1 },
+    fields: ["slug", "frontMatter.title", "frontMatter.author.name"],
+    facets: ["frontMatter.tags"],
+    kind: ["markdown", "data"],
+  });
+  type Picked = {
+    slug: string;
+    error?: client.ItemError | undefined;
+    htmlError?: { message: string } | undefined;
+    frontMatterError?: client.FrontMatterError | undefined;
+    frontMatter?: Pick<Post, "title" | "author"> | undefined;
+  };
+  hold<Same<(typeof items)[0], Picked>>();
+  facets?.["frontMatter.tags"]?.[0]?.count.toFixed();
+
+  const plain = await posts.first();
+  hold<Same<"slug" extends keyof NonNullable<typeof plain> ? 1 : 0, 1>>();
+  // @ts-expect-error: it was not asked for.
+  plain?.frontMatter;
+  // @ts-expect-error: it was not asked for.
+  plain?.html;
+  const [rich] = await posts.all({ includeHtml: true, includeHistory: true });
+  hold<Same<NonNullable<typeof rich>["html"], string | undefined>>();
+  rich?.lastChanged?.date.trim();
+  // @ts-expect-error: it was not asked for.
+  rich?.content;
+  for await (const item of posts.items({ includeFrontMatter: true })) {
+    hold<Same<typeof item.frontMatter, Post | undefined>>();
+  }
+  const isWanted: boolean = at.owner === "local";
+  const maybe = await posts.first({ includeContent: isWanted });
+  hold<Same<NonNullable<typeof maybe>["content"], string | undefined>>();
+  const keys: ("slug" | "size")[] = ["slug"];
+  const some = await posts.first({ fields: keys });
+  hold<Same<NonNullable<typeof some>["slug"], string | undefined>>();
+
+  const found = await posts.search("rye bread", { limit: 5 });
+  hold<Same<(typeof found.items)[0]["match"], client.Match>>();
+  const post = await posts.bySlug("a", { includeNeighbors: true });
+  hold<Same<typeof post.frontMatter, Post | undefined>>();
+  post.next?.frontMatter?.title.trim();
+  // @ts-expect-error: it was not asked for.
+  post.html;
+  (await posts.get("posts/a.md", { includeHtml: true })).html?.trim();
+
+  // @ts-expect-error: no such key of the front matter.
+  void posts.list({ sort: "frontMatter.titel" });
+  // @ts-expect-error: no such key of the front matter.
+  void posts.list({ filter: { "frontMatter.titel": "a" } });
+  // @ts-expect-error: front matter has a prefix.
+  void posts.list({ filter: { title: "a" } });
+  // @ts-expect-error: no such key of an item.
+  void posts.list({ fields: ["title"] });
+  // @ts-expect-error: no such key of the front matter.
+  void posts.list({ facets: ["frontMatter.tag"] });
+  // @ts-expect-error: no mapping.
+  void posts.list({ sort: "frontMatter.title.x" });
+  // @ts-expect-error: no such parameter.
+  void posts.list({ includeHTML: true });
+  // @ts-expect-error: no such parameter.
+  void posts.bySlug("a", { slug: "b" });
+
+  // Front matter without a type has every key.
+  const untyped = client.collection(at);
+  void untyped.list({ sort: "-frontMatter.a.b", fields: ["frontMatter.c"] });
+  // @ts-expect-error: front matter has a prefix.
+  void untyped.list({ sort: "title" });
+  const schema = {} as client.Schema<Post>;
+  const checked = await client.collection(at, { schema }).bySlug("a");
+  hold<Same<typeof checked.frontMatter, Post | undefined>>();
+  type Client = client.CollectionsClient<{ posts: Post }>;
+  const known = client as unknown as Client;
+  for (
+    const handle of [
+      known.collection("posts", at),
+      known.collection({ ...at, collection: "posts" }),
+    ]
+  ) hold<Same<typeof handle, client.CollectionHandle<Post>>>();
+}
+
+Deno.test("CollectionHandle knows the keys of its front matter", () => {
+  assertEquals(typeof typed, "function");
 });
