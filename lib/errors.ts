@@ -136,8 +136,8 @@ export const ERRORS = {
     422,
     "History is not available",
     "The history of files is read from GitHub with a token. Leave out includeHistory and lastChanged, or ask the operator to set GITHUB_TOKEN.",
-    "`includeHistory` or `fields=lastChanged` was sent, but this deployment has no token for GitHub, or the repository is a local folder.",
-    "Leave out `includeHistory`, and `lastChanged` in `fields`.",
+    "`includeHistory`, or `lastChanged` in `fields` or `sort`, was sent, but this deployment has no token for GitHub, or the repository is a local folder.",
+    "Leave out `includeHistory`, and `lastChanged` in `fields` and `sort`.",
     "The operator can set a `GITHUB_TOKEN`.",
   ),
   "too-many-requests": row(

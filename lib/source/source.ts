@@ -294,6 +294,8 @@ export interface Source {
   ): Promise<{
     readonly changes: ReadonlyMap<string, FileHistory | Error>;
     readonly parent: string | null;
+    /** How long this holds, in ms. Absent if it holds for the commit. */
+    readonly cacheForMs?: number;
   }>;
 
   /**
