@@ -791,7 +791,7 @@ export class CollectionsClient<
     parameters: Omit<ChangesParameters, "since">,
     signal?: AbortSignal,
   ): Promise<CollectionUpdate> {
-    const request = {
+    let request: ListParameters = {
       ...parameters,
       fields: "path,sha,size",
       limit: MAX_LIMIT,
@@ -804,6 +804,20 @@ export class CollectionsClient<
         repository ??= page.repository;
         isOneCommit = page.repository.commit === repository.commit;
         if (!isOneCommit) break;
+        const [first] = page.items;
+        if (first !== undefined && first.path === undefined) {
+          // The items of a data file are rows. It is itself an item of its folder.
+          const [, folder, name = ""] =
+            /^\/*(?:(.*)\/)?(.+?)\/*$/.exec(parameters.collection) ?? [];
+          request = {
+            ...request,
+            collection: folder ?? "/",
+            filter: { name },
+            recursive: false,
+          };
+          isOneCommit = false;
+          break;
+        }
         for (const { path, sha, size } of page.items) {
           added.push({ path, sha, size });
         }
