@@ -136,9 +136,9 @@ export const ERRORS = {
     422,
     "History is not available",
     "The history of files is read from GitHub with a token. Leave out includeHistory and lastChanged, or ask the operator to set GITHUB_TOKEN.",
-    "`includeHistory`, or `lastChanged` in `fields` or `sort`, was sent, but this deployment has no token for GitHub, or the repository is a local folder.",
+    "`includeHistory`, or `lastChanged` in `fields` or `sort`, was sent, but this deployment has no token for GitHub, or the repository is a local folder for which it may not run git.",
     "Leave out `includeHistory`, and `lastChanged` in `fields` and `sort`.",
-    "The operator can set a `GITHUB_TOKEN`.",
+    "The operator can set a `GITHUB_TOKEN`, and for local checkouts add `--allow-run=git`.",
   ),
   "too-many-requests": row(
     429,
