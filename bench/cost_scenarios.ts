@@ -4,7 +4,7 @@
 import { assertEquals } from "@std/assert";
 import { generateFiles } from "../tests/github/generated_files.ts";
 import type { GitHttpBridge } from "../tests/github/git_http_bridge.ts";
-import { listPath, type Parameters } from "../tests/service.ts";
+import { changesPath, listPath, type Parameters } from "../tests/service.ts";
 import { type Site, startGitSite, startSite } from "../tests/site.ts";
 
 /** The access: no token, a token for named repositories, or one for all public ones. */
@@ -53,15 +53,50 @@ export async function openSite(
 
 /** Sends a list request, which no failure of the source may change. */
 function list(parameters: Parameters = {}): Work {
-  return async ({ service }) => {
-    const response = await service.send(listPath(parameters));
-    await response.body?.cancel();
-    const isOlder = response.headers.get("cache-status")?.includes(
-      "stale-if-error",
-    );
-    assertEquals([response.status, isOlder], [200, false]);
-  };
+  return (site) => send(site, listPath(parameters));
 }
+
+async function send({ service }: Site, path: string): Promise<void> {
+  const response = await service.send(path);
+  await response.body?.cancel();
+  const isOlder = response.headers.get("cache-status")?.includes(
+    "stale-if-error",
+  );
+  assertEquals([response.status, isOlder], [200, false]);
+}
+
+const sinceOf = new WeakMap<Site, string>();
+const CHANGE = { [FIRST]: "changed\n" };
+
+/** Asks what changed since a list. A commit to one file lies between them. */
+const CHANGES: Work = (site) =>
+  send(site, changesPath({ since: sinceOf.get(site)! }));
+
+/** A list, whose commit is compared with. */
+const LISTED: Work = async (site) => {
+  sinceOf.set(site, await site.repository.head());
+  await list()(site);
+};
+
+const LISTED_AND_CHANGED: Work = async (site) => {
+  await LISTED(site);
+  await site.repository.commit(CHANGE);
+  site.service.clock.advance(61_000);
+};
+
+/** An hour of `watch()`, which polls once a minute, with one commit. */
+const WATCH: Work = async (site) => {
+  let since = sinceOf.get(site)!;
+  for (let minute = 0; minute < HOUR_S / 60; minute++) {
+    if (minute === 30) await site.repository.commit(CHANGE);
+    await send(site, changesPath({ since }));
+    if (minute === 30) since = await site.repository.head();
+    for (let second = 0; second < 60; second++) {
+      site.service.clock.advance(1000);
+      await site.service.services.refreshDue();
+    }
+  }
+};
 
 /** The same request, a minute after the first and a change. */
 function earlier(
@@ -125,7 +160,10 @@ const TOGETHER: Work = (site) =>
   Promise.all(Array.from({ length: 200 }, () => list()(site)));
 const CONTENTS = { includeContent: true, limit: 50 };
 const HISTORY = { includeHistory: true, limit: 50 };
-const CHANGE = { [FIRST]: "changed\n" };
+const BY_DATE = { sort: "-lastChanged.date", limit: 50 };
+const FEED_LINKS = { linkTemplate: "https://example.com/{slug}" };
+const FEED = { format: "atom", limit: 50, ...FEED_LINKS };
+const SITEMAP = { format: "sitemap", ...FEED_LINKS };
 const ONE_OF_50 = "the contents of 50, after a commit to one";
 const TEN = "the same hour on ten branches, with one commit to each";
 const PROXY = "an hour of one request a second, by a plain proxy";
@@ -176,6 +214,26 @@ export const COST_SCENARIOS = [
     list(HISTORY),
     earlier(HISTORY, CHANGE),
   ),
+  row(["named"], "a list of 100 by lastChanged.date, cold", list(BY_DATE)),
+  row(
+    ["named"],
+    "by lastChanged.date, after a commit to one",
+    list(BY_DATE),
+    earlier(BY_DATE, CHANGE),
+  ),
+  row(
+    ["none", "named"],
+    "a feed of 50 entries without dates, cold",
+    list(FEED),
+  ),
+  row(["none", "named"], "a sitemap of 100 items, cold", list(SITEMAP)),
+  row(
+    ["none", "named"],
+    "what changed, after a commit to one",
+    CHANGES,
+    LISTED_AND_CHANGED,
+  ),
+  row(["none", "named"], "an hour of watch(), with one commit", WATCH, LISTED),
   row(["named"], "200 identical requests at once, cold", TOGETHER),
   row(
     ["none", "named", "public"],

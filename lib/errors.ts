@@ -189,11 +189,12 @@ export const ERRORS = {
       "includeHistory and lastChanged, or ask the operator to set",
       "GITHUB_TOKEN.",
     ],
-    "`includeHistory` or `fields=lastChanged` was sent, but this " +
-      "deployment has no token for GitHub, or the repository is a local " +
-      "folder.",
-    "Leave out `includeHistory`, and `lastChanged` in `fields`.",
-    "The operator can set a `GITHUB_TOKEN`.",
+    "`includeHistory`, or `lastChanged` in `fields` or `sort`, was sent, but " +
+      "this deployment has no token for GitHub, or the repository is a local " +
+      "folder for which it may not run git.",
+    "Leave out `includeHistory`, and `lastChanged` in `fields` and `sort`.",
+    "The operator can set a `GITHUB_TOKEN`, and for local checkouts add " +
+      "`--allow-run=git`.",
   ),
   "too-many-requests": row(
     429,

@@ -150,8 +150,9 @@ const collection = text(collectionProblem, 1024).transform(trimSlashes).meta({
 
 const sort = parsed((value) => parseSort(value) && value).optional().meta({
   description:
-    "`path`, `name`, `size`, `frontMatter.<key>` or `data.<key>` (dots " +
-    "go deeper), with `-` in front for descending.",
+    "`path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or " +
+    "`data.<key>` (dots go deeper), with `-` in front for descending. " +
+    "`lastChanged.date` needs a token.",
   examples: ["-frontMatter.date"],
   default: DEFAULTS.sort,
 });

@@ -25,6 +25,7 @@ import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
 import { type FileList, inPathOrder } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { renderFiles, runOverFrontMatter } from "./derive.ts";
+import { readHistories } from "./histories.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import {
   type ContentFile,
@@ -104,7 +105,9 @@ export async function describeItems(
 ): Promise<Description & { cacheForMs: number }> {
   const { needs } = page;
   const files: PageFile[] = page.files.map((file) => withPointer(file, read));
-  const hasHistory = !needs.history || await addHistory(files, page, read);
+  const historyForMs = needs.history
+    ? await addHistory(files, page, read)
+    : Infinity;
   const take = planReads(files, page, read);
   let { blobs } = page;
   if (needs.content) {
@@ -122,14 +125,11 @@ export async function describeItems(
   const hasFailed = files.some(({ error }) =>
     error?.code.startsWith("source-")
   );
-  const mayEnd = !hasHistory ||
-    files.some(({ error, htmlError }) =>
-      error?.code === "item-not-found" || htmlError !== undefined
-    );
-  return {
-    ...described,
-    cacheForMs: hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity,
-  };
+  const mayEnd = files.some(({ error, htmlError }) =>
+    error?.code === "item-not-found" || htmlError !== undefined
+  );
+  const filesForMs = hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity;
+  return { ...described, cacheForMs: Math.min(filesForMs, historyForMs) };
 }
 
 /** Whether no file has to be read. */
@@ -183,20 +183,19 @@ function planReads(
   return take;
 }
 
-/** Returns whether the history of every file could be read. */
+/** Returns how long the histories may be cached, in ms. */
 async function addHistory(
   files: readonly PageFile[],
   { folder }: Page,
-  { source, snapshot, context }: ReadContext,
-): Promise<boolean> {
-  if (!source.history) throw problem("history-unavailable", {});
-  const query = { files, withCreated: folder === null };
-  const { changes } = await source.history(snapshot, query, context);
-  for (const file of files) {
-    const history = changes.get(file.path);
-    if (!(history instanceof Error)) Object.assign(file, history);
-  }
-  return changes.values().every((history) => !(history instanceof Error));
+  read: ReadContext,
+): Promise<number> {
+  const { histories, cacheForMs } = await readHistories(
+    files,
+    read,
+    folder === null,
+  );
+  for (const file of files) Object.assign(file, histories.get(file.path));
+  return cacheForMs;
 }
 
 /** The same text gives other HTML as MDX. */

@@ -6,9 +6,12 @@ import type { FeedInput } from "../content/feed.ts";
 import { feedTask, sitemapTask } from "../content/tasks.ts";
 import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
+import type { FileRef } from "../source/source.ts";
 import { MAX_JSON_BYTES } from "./describe_items.ts";
-import { type ReadContext, runTask } from "./read_context.ts";
+import { MAX_DATED, readDates } from "./histories.ts";
+import { type ReadContext, runJob, runTask } from "./read_context.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
+import type { selectItems } from "./select_items.ts";
 
 /** The protocol allows as many (sitemaps.org). */
 const MAX_ADDRESSES = 50_000;
@@ -28,15 +31,22 @@ interface Request {
   readonly read: ReadContext;
 }
 
+/** An answer and how long it may be cached, in ms. */
+interface Dated {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly cacheForMs: number;
+}
+
 /**
- * Returns the feed of described items.
+ * Returns the feed of described items. Files have the order of the items.
  * @throws {CollectionsError} collection-too-large.
  * @throws what {@linkcode runTask} throws.
  */
 export async function feedOf(
   feed: Pick<FeedInput, "format" | "items" | "self">,
+  files: readonly FileRef[],
   { folder, parameters, read }: Request,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Dated> {
   const { owner, repo, collection, linkTemplate = "" } = parameters;
   const { feedTitle = `${displayPath(collection)} - ${owner}/${repo}` } =
     parameters;
@@ -48,7 +58,7 @@ export async function feedOf(
   const webUrl = read.source.webUrl(read.snapshot, "") ?? LOCAL_URL;
   const name = `${owner}/${repo}`.toLowerCase();
   const idStart = `tag:${new URL(webUrl).hostname},${TAG_DATE}:${name}/`;
-  return await runTask(read, feedTask, {
+  const input = {
     ...feed,
     maxBytes,
     linkTemplate,
@@ -57,7 +67,14 @@ export async function feedOf(
     author: owner,
     id: idStart + encodePath(folder.path),
     idStart,
-  }, { subject: folder.path });
+  };
+  const subject = { subject: input.collection };
+  const bytes = await runTask(read, feedTask, input, subject);
+  if (!("undated" in bytes)) return { bytes, cacheForMs: Infinity };
+  const undated = bytes.undated.map((index) => files[index]!);
+  const { dates, cacheForMs } = await readDates(undated, read);
+  const dated = await runTask(read, feedTask, { ...input, dates }, subject);
+  return { bytes: dated as Uint8Array<ArrayBuffer>, cacheForMs };
 }
 
 /**
@@ -67,16 +84,33 @@ export async function feedOf(
  */
 export async function sitemapOf(
   { bytes: files }: FileList,
-  indices: Uint32Array,
+  { indices, total, at }: Awaited<ReturnType<typeof selectItems>>,
   { folder, parameters: { linkTemplate = "" }, read }: Request,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Dated> {
   const collection = folder.path;
-  if (indices.length > MAX_ADDRESSES) {
+  if (total > MAX_ADDRESSES) {
     const why = `a sitemap has at most ${MAX_ADDRESSES} addresses`;
     throw collectionTooLarge(collection, why);
   }
+  const length = total > MAX_DATED ? 0 : total;
+  const dated = Array.from({ length }, (_, position) => at(position)!);
+  const { dates, cacheForMs } = await runJob(read, {
+    key: JSON.stringify([read.snapshot.commit, dated.map(({ path }) => path)]),
+    collection,
+    work: (read) => readDates(dated, read),
+  });
   const maxBytes = MAX_JSON_BYTES;
   await read.reserveBytes(maxBytes);
-  const input = { files, indices, linkTemplate, collection, maxBytes };
-  return await runTask(read, sitemapTask, input, { subject: collection });
+  const input = {
+    files,
+    indices: indices!,
+    linkTemplate,
+    collection,
+    maxBytes,
+    dates: dated.map(({ path }) => dates.get(path)),
+  };
+  return {
+    bytes: await runTask(read, sitemapTask, input, { subject: collection }),
+    cacheForMs,
+  };
 }

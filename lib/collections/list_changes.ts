@@ -1,11 +1,14 @@
 // What changed in a collection between two commits. Both are listed. No file is
-// read.
+// read. A data file is a collection of one file: its rows are not compared.
 
 import type { ChangesParameters } from "../api/parameters.ts";
 import { MAX_CHANGES } from "../content/changes.ts";
 import { compareListsTask } from "../content/tasks.ts";
 import { codeOf, collectionTooLarge, problem } from "../errors.ts";
+import { FileListBuilder } from "../source/file_list.ts";
+import type { FileRef } from "../source/source.ts";
 import { listFiles } from "./list_files.ts";
+import { findDataFile } from "./list_rows.ts";
 import { bodyOf, type ReadContext, runTask } from "./read_context.ts";
 import {
   type CollectionFolder,
@@ -62,15 +65,32 @@ export async function listChanges(
 }
 
 /** Returns null if the collection does not exist at this commit. */
-async function findOrNull(collection: string, read: ReadContext) {
+async function findOrNull(
+  collection: string,
+  read: ReadContext,
+): Promise<Found | null> {
+  const file = await findDataFile(collection, read);
+  if (file !== null) return { ...file, treeId: file.id };
   return await resolveCollection(collection, read).catch((error) => {
     if (codeOf(error) === "collection-not-found") return null;
     throw error;
   });
 }
 
-async function sideOf(found: CollectionFolder | null, read: ReadContext) {
+type Found =
+  | CollectionFolder
+  | FileRef & {
+    readonly treeId: string;
+    readonly declared?: undefined;
+  };
+
+async function sideOf(found: Found | null, read: ReadContext) {
   if (found === null) return null;
+  if ("id" in found) {
+    const list = new FileListBuilder();
+    list.add(found);
+    return { folder: "", files: list.build().bytes, rule: undefined };
+  }
   const list = await listFiles(found, read);
   return {
     folder: found.path,

@@ -60,22 +60,14 @@ export async function listItems(
   const folder = await resolveCollection(parameters.collection, read);
   const listed = await listFiles(folder, read, parameters.recursive);
   const { format = "json" } = parameters;
-  const selected = await selectItems(listed, parameters, {
-    folder,
-    read,
-    onlyMarkdown: format !== "json",
-  });
+  const selected = await selectItems(listed, {
+    ...parameters,
+    ...format !== "json" && { kind: ["markdown"] },
+  }, { folder, read });
+  const request = { folder, parameters, read };
   if (format === "sitemap") {
-    return {
-      bytes: await sitemapOf(listed, selected.indices!, {
-        folder,
-        parameters,
-        read,
-      }),
-      contentType: FEED_TYPES.sitemap,
-      cacheForMs: Infinity,
-      links: null,
-    };
+    const sitemap = await sitemapOf(listed, selected, request);
+    return { ...sitemap, contentType: FEED_TYPES.sitemap, links: null };
   }
   const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate } =
     parameters;
@@ -101,7 +93,7 @@ export async function listItems(
     facets,
     warnings,
   });
-  const { json, isCut, cacheForMs } = await describeItems({
+  const { json, isCut, ...described } = await describeItems({
     files,
     needs: needsOf({ ...parameters, fields }),
     fields,
@@ -111,12 +103,18 @@ export async function listItems(
     maxBytes: MAX_JSON_BYTES - 3 * (head.length + tail.length) - files.length,
   }, read);
   if (isCut && json.length === 0) throw tooLarge(folder.path, limit);
+  const cacheForMs = Math.min(described.cacheForMs, selected.cacheForMs);
   if (format !== "json") {
     // Readers would show an entry without its content as a new one later.
     if (cacheForMs === 0) throw sourceFailed("A file of a feed is not there");
     const feed = { format, items: json, self: links.self };
-    const bytes = await feedOf(feed, { folder, parameters, read });
-    return { bytes, contentType: FEED_TYPES[format], links, cacheForMs };
+    const made = await feedOf(feed, files, request);
+    return {
+      bytes: made.bytes,
+      contentType: FEED_TYPES[format],
+      links,
+      cacheForMs: Math.min(cacheForMs, made.cacheForMs),
+    };
   }
   const bytes = await join(head, json, tail);
   return { bytes, contentType: "application/json", links, cacheForMs };

@@ -94,7 +94,7 @@ function requireRowParameters(
   const bad = filter
     .filter((one) => parseFilters([one]).byPath.length > 0)
     .map(([name]) => name);
-  if (by === "name" || by === "size") bad.push("sort");
+  if (/^(name|size|lastChanged)/.test(`${by}`)) bad.push("sort");
   if (bad.length === 0) return;
   const message = "must be by data.<key> because the collection is a data file";
   throw invalidParameters(bad.map((parameter) => ({ parameter, message })));

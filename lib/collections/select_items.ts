@@ -4,10 +4,13 @@
 import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { Selection } from "../content/select.ts";
+import { isByHistory, parseSort, sortIndices } from "../content/sort.ts";
 import { selectTask } from "../content/tasks.ts";
+import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { runOverFrontMatter, runSearch } from "./derive.ts";
+import { MAX_DATED, readHistories } from "./histories.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
@@ -27,11 +30,7 @@ export async function selectItems(
   parameters:
     & Pick<ListParameters, "sort" | "filter" | "recursive">
     & Partial<Pick<ListParameters, "facets" | "kind" | "search">>,
-  { folder, read, onlyMarkdown = false }: {
-    folder: CollectionFolder;
-    read: ReadContext;
-    onlyMarkdown?: boolean;
-  },
+  { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ) {
   const { sort, filter = [], kind, recursive = true, facets = [], search } =
     parameters;
@@ -51,23 +50,54 @@ export async function selectItems(
     const query = { index, maxItemBytes, search: search!, shown };
     return runSearch(read, { ...searched, ...query }, fileAt);
   };
-  const chosen = { sort, filter, kind, facets, onlyMarkdown };
-  const id = JSON.stringify([treeId, rule, recursive, search, chosen]);
+  const order = parseSort(sort ?? "path");
+  const isDated = isByHistory(order);
+  const chosen = { sort, filter, kind, facets };
+  const of = isDated ? [read.snapshot.commit, path] : treeId;
+  const id = JSON.stringify([of, rule, recursive, search, chosen]);
   const work = async (read: ReadContext) => {
     const input = { ...searched, ...chosen, maxItemBytes, scores };
-    const selection = await runOverFrontMatter(read, selectTask, input, {
+    if (isDated) input.sort = "path";
+    const selected = await runOverFrontMatter(read, selectTask, input, {
       subject: path,
       fileAt,
       onFailure: (_, error) => {
         throw error;
       },
     });
-    read.objects.set(selectedKind, repository, id, selection);
+    const selection = isDated ? await byHistory(selected, read) : selected;
+    const { cacheForMs = Infinity } = selection;
+    if (cacheForMs === Infinity) {
+      read.objects.set(selectedKind, repository, id, selection);
+    }
     return selection;
+  };
+  const byHistory = async (selected: Selection, read: ReadContext) => {
+    const indices = [...selected.indices];
+    if (indices.length > MAX_DATED) {
+      throw collectionTooLarge(
+        path,
+        `sorting by lastChanged.date takes at most ${MAX_DATED} files`,
+      );
+    }
+    const { histories, cacheForMs } = await readHistories(
+      indices.map(fileAt),
+      read,
+    );
+    const item = (index: number) => {
+      const { date } = histories.get(fileAt(index).path)?.lastChanged ?? {};
+      return { lastChanged: { date: date ?? null } };
+    };
+    const keys = { name: () => "", size: () => 0, item };
+    return {
+      ...selected,
+      indices: sortIndices(indices, order, keys),
+      cacheForMs,
+    };
   };
   const isWhole = (sort ?? "path") === "path" && search === undefined &&
     filter.length + facets.length === 0 && kind === undefined &&
-    declared === null && !onlyMarkdown;
+    declared === null;
   const known = isWhole
     ? null
     : read.objects.peek(selectedKind, repository, id);
@@ -81,6 +111,7 @@ export async function selectItems(
   return {
     total,
     facets: selection?.facets ?? {},
+    cacheForMs: selection?.cacheForMs ?? Infinity,
     /** The selected files in their order. Null selects all files. */
     indices: selection?.indices ?? null,
     /** Returns the file at a position of the selection, or null. */

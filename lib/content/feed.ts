@@ -30,33 +30,46 @@ export interface FeedInput extends Target {
   readonly id: string;
   /** The ids of entries before their paths. */
   readonly idStart: string;
+  /** When files last changed, by path. Absent if nobody asked yet. */
+  readonly dates?: ReadonlyMap<string, string>;
+}
+
+/** The indices of entries without a date. */
+export interface Undated {
+  readonly undated: readonly number[];
 }
 
 export interface SitemapInput extends Target {
   readonly files: Uint8Array;
   readonly indices: Uint32Array;
+  /** When the files last changed, where that is known. */
+  readonly dates: readonly (string | undefined)[];
 }
 
 /**
  * Returns a feed in UTF-8. It depends on the input only, so its ETag lasts.
  * @throws {CollectionsError} collection-too-large.
  */
-export function writeFeed(input: FeedInput): Uint8Array<ArrayBuffer> {
-  const { format, linkTemplate, title, self, id, idStart } = input;
+export function writeFeed(
+  input: FeedInput,
+): Uint8Array<ArrayBuffer> | Undated {
+  const { format, linkTemplate, title, self, id, idStart, dates } = input;
+  const undated: number[] = [];
   const isJson = format === "jsonfeed";
   const items: Partial<ItemBody>[] = JSON.parse(
     `[${new TextDecoder().decode(input.items)}]`,
   );
   // `feed` escapes text in elements but not in CDATA, which holds HTML.
   const asHtml = (text: string) => isJson ? text : escapeXml(cleanForXml(text));
-  const entries = items.map((item): Item => {
+  const entries = items.map((item, index): Item => {
     const { path = "", slug = "", excerpt = "", html = "" } = item;
     const data = (item.frontMatter ?? {}) as PlainObject;
     const [date, pubDate, updated] = ["date", "pubDate", "updated"].map((key) =>
       dateOf(getOwn(data, key))
     );
     const published = date ?? pubDate;
-    const modified = updated ?? published;
+    const modified = updated ?? published ?? dateOf(dates?.get(path));
+    if (modified === undefined) undated.push(index);
     const description = getOwn(data, "description");
     const own = getOwn(data, "title") ?? "";
     const entry = {
@@ -74,6 +87,7 @@ export function writeFeed(input: FeedInput): Uint8Array<ArrayBuffer> {
     };
     return entry as Item;
   });
+  if (!dates && undated.length > 0) return { undated };
   const feed = new Feed({
     // `feed` takes `&amp;` in text for an ampersand.
     title: isJson ? title : cleanForXml(title).replaceAll("&", "&amp;"),
@@ -97,13 +111,16 @@ export function writeFeed(input: FeedInput): Uint8Array<ArrayBuffer> {
  */
 export function writeSitemap(input: SitemapInput): Uint8Array<ArrayBuffer> {
   const files = new FileList(input.files);
-  const urls = Array.from(input.indices, (index) => {
+  const urls = new Map<string, string>();
+  for (const [position, index] of input.indices.entries()) {
     const link = linkOf(input.linkTemplate, slugOf(files.pathAt(index)));
-    return `<url><loc>${escapeXml(link)}</loc></url>\n`;
-  });
+    const date = input.dates[position];
+    const changed = date ? `<lastmod>${date}</lastmod>` : "";
+    urls.set(link, `<url><loc>${escapeXml(link)}</loc>${changed}</url>\n`);
+  }
   const text = `<?xml version="1.0" encoding="utf-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-${[...new Set(urls)].join("")}</urlset>
+${[...urls.values()].join("")}</urlset>
 `;
   return bytesOf(text, input);
 }

@@ -36,8 +36,6 @@ export interface SelectInput {
   readonly folder: string;
   readonly files: Uint8Array;
   readonly rule: EntryRule | undefined;
-  /** Whether only Markdown is selected. */
-  readonly onlyMarkdown?: boolean;
   /** Undefined is by score, else by path. */
   readonly sort: string | undefined;
   readonly filter: readonly (readonly [string, string])[];
@@ -55,6 +53,8 @@ export interface SelectInput {
 export interface Selection {
   readonly indices: Uint32Array;
   readonly facets: FacetsBody;
+  /** How long the order holds, in ms. Absent if it holds for the files. */
+  readonly cacheForMs?: number;
 }
 
 /**
@@ -80,7 +80,6 @@ export function select(input: SelectInput): Selection | Missing {
     const path = files.pathAt(index);
     if (scores?.has(index) === false) continue;
     if (!accepts(path) || !byPath.every((passes) => passes(path))) continue;
-    if (input.onlyMarkdown && !isMarkdown(path)) continue;
     chosen.push(index);
     const size = files.sizeAt(index);
     if (!readsFiles || !needsReading(fileName(path), size, maxItemBytes)) {

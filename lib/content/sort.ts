@@ -26,13 +26,20 @@ export function parseSort(text: string): Sort {
   const descending = text.startsWith("-");
   const field = descending ? text.slice(1) : text;
   const isPlain = field === "path" || field === "name" || field === "size";
-  const by = isPlain ? field : parseItemKey(field);
+  const by = isPlain
+    ? field
+    : field === "lastChanged.date"
+    ? field.split(".")
+    : parseItemKey(field);
   if (by !== null) return { by, descending };
   throw new SyntaxError(
-    "must be path, name, size, frontMatter.<key> or data.<key>, with " +
-      '"-" in front for descending',
+    "must be path, name, size, lastChanged.date, frontMatter.<key> or " +
+      'data.<key>, with "-" in front for descending',
   );
 }
+
+/** Whether the order needs the history of the items. */
+export const isByHistory = ({ by }: Sort) => by[0] === "lastChanged";
 
 /**
  * Returns the indices in the order of `sort`. The given indices must be in byte

@@ -5,7 +5,7 @@ import type { Task } from "../thread/compute.ts";
 import type { CollectionsInput, DescribedCollections } from "./collections.ts";
 import type { Missing } from "./derived.ts";
 import type { DescribeInput, Description } from "./describe.ts";
-import type { FeedInput, SitemapInput } from "./feed.ts";
+import type { FeedInput, SitemapInput, Undated } from "./feed.ts";
 
 /** Makes a task of a single piece of work. */
 function whole<Input, Output>(
@@ -40,9 +40,9 @@ export const describeTask: Task<DescribeInput, Description | Missing> = {
 };
 
 /** Writes a feed. */
-export const feedTask: Task<FeedInput, Uint8Array<ArrayBuffer>> = {
+export const feedTask: Task<FeedInput, Uint8Array<ArrayBuffer> | Undated> = {
   ...whole("feed", async () => (await import("./feed.ts")).writeFeed),
-  moveOutput: (bytes) => [bytes.buffer],
+  moveOutput: (output) => "undated" in output ? [] : [output.buffer],
 };
 
 /** Writes a sitemap. */

@@ -4,12 +4,14 @@
 // checked in time.
 
 import { createHash } from "node:crypto";
+import pLimit from "p-limit";
+import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import {
-  jsonCodec,
-  type ObjectCache,
-  type ObjectKind,
-} from "../cache/object_cache.ts";
-import { isSourceFailure, problem, sourceFailed } from "../errors.ts";
+  type CollectionsError,
+  isSourceFailure,
+  problem,
+  sourceFailed,
+} from "../errors.ts";
 import { SingleFlight } from "../work/single_flight.ts";
 import { fileListKind } from "./file_list.ts";
 import { RefChecks } from "./ref_checks.ts";
@@ -38,17 +40,24 @@ type CachedSourceOptions = Omit<RefChecksOptions, "source" | "retries"> & {
 /** Measured processor time of one value that is read from the store. */
 const STORE_READ_MS = 0.5;
 
-/** Histories by commit, path and blob id. */
-const historyKind: ObjectKind<FileHistory> = {
+/** Histories by branch, path and blob id. They hold for one commit. */
+const historyKind: ObjectKind<{ history: FileHistory; commit: string }> = {
   name: "history",
-  sizeOf: (history) => 2 * JSON.stringify(history).length,
-  codec: jsonCodec,
+  sizeOf: ({ history }) => 2 * JSON.stringify(history).length,
 };
-/** First parents of commits, and where a branch was when it was last read. */
-const commitKind: ObjectKind<string> = {
-  name: "commit",
+/** First parents of commits. */
+const parentKind: ObjectKind<string> = {
+  name: "parent",
   sizeOf: ({ length }) => length,
 };
+/** Files that are requested together. The answer is kept at once. */
+const HISTORY_FILES = 100;
+const HISTORIES_AT_ONCE = 2;
+/**
+ * A file's share of the quota, charged as processor time. A request for 50
+ * files costs as much as a miss.
+ */
+const HISTORY_MS = 2;
 
 /** Caches the responses of another source. */
 export class CachedSource implements Source {
@@ -191,61 +200,65 @@ export class CachedSource implements Source {
     const { commit, branch } = snapshot;
     const repository = repositoryKey(snapshot.name);
     const changes = new Map<string, FileHistory | Error>();
+    const idOf = ({ path, id }: FileRef) =>
+      `${branch} ${withCreated} ${id} ${path}`;
+    const find = (file: FileRef) =>
+      objects.peek(historyKind, repository, idOf(file));
     const missing = () => files.filter(({ path }) => !changes.has(path));
-    const idOf = (commit: string, { path, id }: FileRef) =>
-      createHash("sha256").update(`${commit} ${withCreated} ${id} ${path}`)
-        .digest("hex");
-    const find = async (commit: string) => {
-      const ids = new Map(missing().map((file) => [file, idOf(commit, file)]));
-      const found = await objects.getMany(
-        historyKind,
-        repository,
-        [...ids.values()],
-        lookupOf(snapshot, context),
-      );
-      return [...ids].filter(([, id]) => found.has(id))
-        .map(([file, id]) => [file, found.get(id)!] as const);
-    };
-    const keep = (file: FileRef, history: FileHistory | Error) => {
-      changes.set(file.path, history);
-      if (history instanceof Error) return;
-      const id = idOf(commit, file);
-      this.store(historyKind, repository, id, history, context);
-    };
-    const request = async (files: readonly FileRef[]) => {
-      const ids = files.map((file) => idOf(commit, file)).join();
-      const key = `${repository}\nhistory ${commit} ${ids}`;
-      const read = await this.attempt(repository, key, context, (shared) => {
-        if (!this.source.history) throw problem("history-unavailable", {});
-        const query = { files, withCreated };
-        return this.source.history(snapshot, query, shared);
-      }).catch((error) => {
-        if (changes.size === 0 || !isSourceFailure(error)) throw error;
-        return { changes: new Map<string, Error>(), parent: null };
-      });
-      for (const file of files) {
-        keep(file, read.changes.get(file.path) ?? sourceFailed("no history"));
+    /** Takes what holds for a commit. */
+    const take = (at: string | null) => {
+      for (const file of missing()) {
+        const known = find(file);
+        if (known?.commit !== at) continue;
+        known.commit = commit;
+        changes.set(file.path, known.history);
       }
-      return read.parent;
+    };
+    let parent = objects.peek(parentKind, repository, commit) ?? null;
+    let failure: CollectionsError | null = null;
+    const request = async (files: readonly FileRef[]) => {
+      const ids = JSON.stringify(files.map(idOf));
+      const hash = createHash("sha256").update(ids).digest("hex");
+      const key = `${repository}\nhistory ${commit} ${hash}`;
+      try {
+        const read = await this.attempt(repository, key, context, (shared) => {
+          if (!this.source.history) throw problem("history-unavailable", {});
+          shared.charge(HISTORY_MS * files.length);
+          const query = { files, withCreated };
+          return this.source.history(snapshot, query, shared);
+        });
+        parent = read.parent ?? parent;
+        for (const file of files) {
+          const history = read.changes.get(file.path) ??
+            sourceFailed("no history");
+          changes.set(file.path, history);
+          if (history instanceof Error) continue;
+          objects.set(historyKind, repository, idOf(file), { history, commit });
+        }
+      } catch (error) {
+        if (!isSourceFailure(error)) throw error;
+        failure = error;
+      }
+    };
+    const requestAll = async (files: readonly FileRef[]) => {
+      const count = Math.ceil(files.length / HISTORY_FILES);
+      const starts = Array.from({ length: count }, (_, n) => n * HISTORY_FILES);
+      await pLimit(HISTORIES_AT_ONCE).map(starts, async (start) => {
+        if (failure !== null) return;
+        await request(files.slice(start, start + HISTORY_FILES));
+      });
     };
 
-    for (const [file, history] of await find(commit)) {
-      changes.set(file.path, history);
-    }
-    if (missing().length === 0) return { changes, parent: null };
-    const [parentId, lastId] = [`parent ${commit}`, `last ${branch}`];
-    let parent = objects.peek(commitKind, repository, parentId) ?? null;
-    const last = parent ?? objects.peek(commitKind, repository, lastId);
-    const earlier = last ? await find(last) : [];
-    const found = new Set(earlier.map(([file]) => file));
-    const others = missing().filter((file) => !found.has(file));
-    if (parent === null || others.length > 0) {
-      parent = await request(others) ?? parent;
-    }
-    for (const entry of parent === last ? earlier : []) keep(...entry);
-    if (missing().length > 0) await request(missing());
-    if (parent !== null) objects.set(commitKind, repository, parentId, parent);
-    objects.set(commitKind, repository, lastId, commit);
+    take(commit);
+    if (missing().length === 0) return { changes, parent };
+    const others = missing().filter((file) => !find(file));
+    if (parent === null && others.length === 0) await request([]);
+    else if (parent === null) await requestAll(others);
+    if (parent !== null) objects.set(parentKind, repository, commit, parent);
+    take(parent);
+    await requestAll(missing());
+    if (failure !== null && changes.size === 0) throw failure;
+    for (const { path } of missing()) changes.set(path, failure!);
     return { changes, parent };
   };
 

@@ -279,8 +279,8 @@ export interface Source {
   /**
    * Returns the history of each file up to the snapshot's commit, by path, and
    * the first parent of that commit, which is empty for a first commit. A file
-   * whose history cannot be read has an Error. Sources without history lack
-   * this method.
+   * whose history cannot be read has an Error. One that was never committed has
+   * nothing. Sources without history lack this method.
    * @throws {CollectionsError} history-unavailable. A source failure if no
    * history can be read.
    */
@@ -294,6 +294,8 @@ export interface Source {
   ): Promise<{
     changes: ReadonlyMap<string, FileHistory | Error>;
     parent: string | null;
+    /** How long this holds, in ms. Absent if it holds for the commit. */
+    cacheForMs?: number;
   }>;
 
   /**

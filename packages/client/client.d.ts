@@ -36,7 +36,7 @@ export type FilterValue = FilterText | readonly FilterText[] | {
 export type Kind = "markdown" | "text" | "data" | "image" | "other";
 /** The selection of items and their order. */
 interface SelectionParameters {
-    /** `path`, `name`, `size`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
+    /** `path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
     sort?: string | undefined;
     /** Whether files in sub-folders are items too; true where absent. */
     recursive?: boolean | undefined;

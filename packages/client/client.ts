@@ -41,7 +41,7 @@ export type Kind = "markdown" | "text" | "data" | "image" | "other";
 
 /** The selection of items and their order. */
 interface SelectionParameters {
-  /** `path`, `name`, `size`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
+  /** `path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
   sort?: string | undefined;
   /** Whether files in sub-folders are items too; true where absent. */
   recursive?: boolean | undefined;
@@ -1121,7 +1121,7 @@ export class CollectionsClient<
     parameters: Omit<ChangesParameters, "since">,
     signal?: AbortSignal,
   ): Promise<CollectionUpdate> {
-    const request = {
+    let request: ListParameters = {
       ...parameters,
       fields: "path,sha,size",
       limit: MAX_LIMIT,
@@ -1134,6 +1134,20 @@ export class CollectionsClient<
         repository ??= page.repository;
         isOneCommit = page.repository.commit === repository.commit;
         if (!isOneCommit) break;
+        const [first] = page.items;
+        if (first !== undefined && first.path === undefined) {
+          // The items of a data file are rows. It is itself an item of its folder.
+          const [, folder, name = ""] =
+            /^\/*(?:(.*)\/)?(.+?)\/*$/.exec(parameters.collection) ?? [];
+          request = {
+            ...request,
+            collection: folder ?? "/",
+            filter: { name },
+            recursive: false,
+          };
+          isOneCommit = false;
+          break;
+        }
         for (const { path, sha, size } of page.items) {
           added.push({ path, sha, size });
         }

@@ -276,7 +276,7 @@ Deno.test("bad filters and sorts are named as they were given", () => {
     ["filter[name]=a/b", "must be a glob without a slash: a name has none"],
     [
       "sort=date",
-      'must be path, name, size, frontMatter.<key> or data.<key>, with "-" in front for descending',
+      'must be path, name, size, lastChanged.date, frontMatter.<key> or data.<key>, with "-" in front for descending',
     ],
   ];
   for (const [query, message] of rows) {

@@ -25,8 +25,12 @@ Deno.test("parseSort() reads fields and - and refuses anything else", () => {
     by: ["frontMatter", "author", "name"],
     descending: true,
   });
+  assertEquals(parseSort("-lastChanged.date"), {
+    by: ["lastChanged", "date"],
+    descending: true,
+  });
   const bad =
-    " - --path Path date +path path,name frontMatter frontmatter.date frontMatter. " +
+    " - --path Path date lastChanged lastChanged.commit lastChanged.date.x +path path,name frontMatter frontmatter.date frontMatter. " +
     `frontMatter.a..b frontMatter.a. frontMatter.${"a".repeat(300)}`;
   for (const text of bad.split(" ")) {
     assertThrows(() => parseSort(text), SyntaxError, "must be path");

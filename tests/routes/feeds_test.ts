@@ -259,6 +259,111 @@ Deno.test("format=sitemap has every Markdown item once", async () => {
   );
 });
 
+/** A service with a token, and the number of its queries for histories. */
+async function startWithToken(files: Record<string, string>) {
+  const site = await startSite(files, { env: { GITHUB_TOKEN: "token" } });
+  site.gh.addToken("token");
+  const asked: string[][] = [];
+  site.gh.intercept = async (request, { kind }) => {
+    if (kind !== "graphql") return null;
+    const { variables } = await request.clone().json();
+    if (variables.commit !== undefined) {
+      asked.push(
+        Object.values<string>(variables).filter((value) => /\//.test(value)),
+      );
+    }
+    return null;
+  };
+  return { ...site, asked };
+}
+
+const changedAt = async ({ repository }: Site, path: string) => {
+  const time = await repository.git("log", "-1", "--format=%ct", "--", path);
+  return new Date(1000 * Number(time)).toISOString();
+};
+
+Deno.test("an entry without a date has that of its last change", async () => {
+  await using site = await startWithToken(FILES);
+  const { repository, service, asked } = site;
+  await repository.commit({ "posts/bad.md": "Changed\n" });
+  service.clock.advance(60_000);
+  const { text } = await read(site, { format: "atom" });
+  const entries = all(parseXml(text), "entry")
+    .map((entry) => ["updated", "published"].map((key) => textOf(entry, key)));
+  assertEquals(entries, [
+    ["2026-04-02T08:00:00.000Z", "2026-03-01T00:00:00.000Z"],
+    [await changedAt(site, "posts/bad.md"), undefined],
+    [await changedAt(site, "posts/evil.md"), undefined],
+    ["2022-07-08T00:00:00.000Z", "2022-07-08T00:00:00.000Z"],
+  ]);
+  const json = JSON.parse((await read(site, { format: "jsonfeed" })).text);
+  assertEquals(
+    json.items[1].date_modified,
+    await changedAt(site, "posts/bad.md"),
+  );
+  const rss = parseXml((await read(site, { format: "rss" })).text);
+  const [, bad] = all(all(rss, "channel")[0]!, "item");
+  assertEquals(
+    new Date(textOf(bad!, "pubDate")!).toISOString(),
+    await changedAt(site, "posts/bad.md"),
+  );
+  assertEquals(asked, [["posts/bad.md", "posts/evil.md"]]);
+});
+
+Deno.test("a feed whose entries have dates asks for no history", async () => {
+  await using site = await startWithToken({
+    "posts/a.md": "---\ndate: 2026-01-01\n---\n",
+  });
+  await read(site, { format: "atom" });
+  assertEquals(site.asked, []);
+});
+
+Deno.test("a sitemap says when files last changed", async () => {
+  await using site = await startWithToken(FILES);
+  const { repository, service, asked } = site;
+  await repository.commit({ "posts/old.md": "Changed\n" });
+  service.clock.advance(60_000);
+  const { text } = await read(site, { format: "sitemap" });
+  const urls = parseXml(text).children.map((url) => [
+    textOf(url, "loc")!.replace(/.*blog\/(.*)\/\?.*/, "$1"),
+    new Date(textOf(url, "lastmod")!).toISOString(),
+  ]);
+  assertEquals(urls, [
+    [
+      "2026/zw%C3%B6lf%20%26%20eins",
+      await changedAt(site, "posts/2026/zwölf & eins.md"),
+    ],
+    ["bad", await changedAt(site, "posts/bad.md")],
+    ["evil", await changedAt(site, "posts/evil.md")],
+    ["old", await changedAt(site, "posts/old.md")],
+  ]);
+  assertEquals(asked.map(({ length }) => length), [4]);
+});
+
+Deno.test("a sitemap of over 2,000 files asks for no history", async () => {
+  const files = Array.from({ length: 2_001 }, (_, n) => [`posts/${n}.md`, ""]);
+  await using site = await startWithToken(Object.fromEntries(files));
+  const { text } = await read(site, { format: "sitemap" });
+  assertEquals([text.includes("lastmod"), site.asked], [false, []]);
+});
+
+Deno.test("feeds do without a history that GitHub does not give", async () => {
+  await using site = await startWithToken({ "posts/a.md": "A\n" });
+  const { gh, service } = site;
+  gh.intercept = async (request, { kind }) =>
+    kind === "graphql" && (await request.clone().text()).includes("history")
+      ? new Response("", { status: 502 })
+      : null;
+  for (const format of ["atom", "sitemap"]) {
+    const { text } = await read(site, { format });
+    assert(!text.includes("lastmod") && text.includes("blog/a/"));
+  }
+  gh.intercept = null;
+  service.clock.advance(300_000);
+  const { text } = await read(site, { format: "sitemap" });
+  assert(text.includes("lastmod"));
+});
+
 Deno.test("a sitemap has at most 50,000 addresses", async () => {
   const names = Array.from(
     { length: 50_001 },

@@ -31,12 +31,13 @@ async function byGit(
   return isOldest ? lines.at(-1)! : lines[0]!;
 }
 
-/** The paths of each GraphQL query from now on. */
+/** The paths of each query for histories from now on. */
 function watchHistory({ gh }: Site): string[][] {
   const asked: string[][] = [];
   gh.intercept = async (request, { kind }) => {
     if (kind !== "graphql") return null;
     const { variables } = await request.clone().json();
+    if (variables.commit === undefined) return null;
     asked.push(
       Object.keys(variables).filter((name) => /^p\d+$/.test(name))
         .map((name) => variables[name]),
@@ -77,6 +78,170 @@ Deno.test("changes of 300 files are those of git log -1", async () => {
   assertEquals(count, 300);
   // The first page of a commit also reads the commit's parent.
   assertEquals(asked.map(({ length }) => length), Array(6).fill(50));
+  assertEquals(site.gh.quota("token", "graphql").spent, 6);
+
+  const { path } = (await list(site.service)).items[0]!;
+  await site.repository.commit({ [path]: "changed once more\n" });
+  site.service.clock.advance(60_000);
+  asked.length = 0;
+  for (const page of [1, 2, 3]) await compare(site, 100, page);
+  assertEquals(asked, [[path]]);
+});
+
+/** The paths of a list in the order of the dates that git names. */
+async function sortedByGit(
+  { repository }: Site,
+  paths: readonly string[],
+  sign: 1 | -1,
+) {
+  const log = await repository.git("log", "--format=%H %ct", "main");
+  const seconds = new Map(
+    log.split("\n").map((line) => line.split(" ") as [string, string]),
+  );
+  const dated = await Promise.all(paths.map(async (path) => {
+    const time = Number(seconds.get(await byGit(repository, path)));
+    return { path, time };
+  }));
+  return dated.sort((a, b) => sign * (a.time - b.time)).map(({ path }) => path);
+}
+
+Deno.test("sort=lastChanged.date is the order of git's dates", async () => {
+  await using site = await startWithToken({ "readme.md": "" });
+  const { repository, service } = site;
+  await generateHistory(repository, { files: 120, commits: 80, seed: 3 });
+  const asked = watchHistory(site);
+  const pathsOf = async (sort: string) => {
+    const { items } = await service.list({ sort, limit: 1000 });
+    return items.map(({ path }) => path);
+  };
+  const paths = await pathsOf("path");
+  for (const [sort, sign] of [["", 1], ["-", -1]] as const) {
+    const expected = await sortedByGit(site, paths, sign);
+    assertEquals(await pathsOf(`${sort}lastChanged.date`), expected);
+  }
+  assertEquals(asked.map(({ length }) => length), [50, 50, 20]);
+
+  // A commit to one file asks about one file, one elsewhere about none.
+  asked.length = 0;
+  for (const path of [paths[60]!, "elsewhere.md"]) {
+    await repository.commit({ [path]: "changed\n" });
+    service.clock.advance(60_000);
+    const [first] = await pathsOf("-lastChanged.date");
+    assertEquals(first, (await sortedByGit(site, paths, -1))[0]);
+  }
+  assertEquals(asked, [[paths[60]!], []]);
+
+  // Pages, filters and neighbors follow the same order at no cost.
+  const order = await pathsOf("-lastChanged.date");
+  const query = { sort: "-lastChanged.date", "filter[name]": "file-1*" };
+  const { items } = await service.list({ ...query, limit: 3, page: 2 });
+  const filtered = order.filter((path) => path.startsWith("posts/file-1"));
+  assertEquals(items.map(({ path }) => path), filtered.slice(3, 6));
+  const { previous, next } = await service.item({
+    ...query,
+    collection: "posts",
+    path: filtered[4]!,
+    includeNeighbors: true,
+  });
+  assertEquals([previous?.path, next?.path], [filtered[3], filtered[5]]);
+  assertEquals(asked.length, 2);
+});
+
+/** Answers histories at once, without git. Returns the number of files of each query, and the most at a time. */
+function fakeHistory({ gh }: Site, isDown = () => false) {
+  const seen = { sizes: [] as number[], most: 0 };
+  let running = 0;
+  gh.intercept = async (request, { kind }) => {
+    if (kind !== "graphql") return null;
+    if (isDown()) return new Response("", { status: 502 });
+    seen.most = Math.max(seen.most, ++running);
+    const { variables } = await request.clone().json();
+    const paths = Object.entries<string>(variables)
+      .filter(([name]) => /^p\d+$/.test(name));
+    seen.sizes.push(paths.length);
+    const histories = paths.map(([name, path]) => {
+      const seconds = Number(/\d+/.exec(path)![0]);
+      const committedDate = new Date(1000 * seconds).toISOString();
+      const author = { name: "Ann" };
+      const node = {
+        oid: variables.commit,
+        committedDate,
+        message: "",
+        author,
+      };
+      return [name.replace("p", "f"), { nodes: [node] }];
+    });
+    const parents = { nodes: [{ oid: "1".repeat(40) }] };
+    const object = { parents, ...Object.fromEntries(histories) };
+    running--;
+    return Response.json({ data: { repository: { object } } });
+  };
+  return seen;
+}
+
+Deno.test("2,000 files are sorted by 40 queries, one more is an error", async () => {
+  await using site = await startWithToken(files(2_000));
+  const { repository, service } = site;
+  const seen = fakeHistory(site);
+  const query = { sort: "-lastChanged.date", limit: 2 };
+  const { items } = await service.list(query);
+  assertEquals(items.map(({ name }) => name), ["1999.md", "1998.md"]);
+  assertEquals(seen.sizes, Array(40).fill(50));
+  assert(seen.most <= 4, `${seen.most} at a time`);
+
+  await repository.commit({ "posts/2000.md": "" });
+  service.clock.advance(60_000);
+  const { status, code, detail } = await service.problem(listPath(query));
+  assertEquals([status, code], [422, "collection-too-large"]);
+  assert(detail.includes("at most 2000 files"), detail);
+  assertEquals(seen.sizes.length, 40);
+  await service.list({ ...query, "filter[name]": "19*" });
+});
+
+Deno.test("a request for the history of 50 files counts as a miss", async () => {
+  const env = { GITHUB_TOKEN: "token", MISSES_PER_MINUTE: "10" };
+  await using site = await startSite(files(500), { env });
+  site.gh.addToken("token");
+  fakeHistory(site);
+  await site.service.list({ sort: "lastChanged.date" });
+  const { status } = await site.service.problem(listPath({ limit: 1 }));
+  assertEquals(status, 429);
+});
+
+Deno.test("a sort that an outage stops goes on where it was", async () => {
+  await using site = await startWithToken(files(600));
+  const { service } = site;
+  const seen = fakeHistory(site, () => seen.sizes.length >= 6);
+  const path = listPath({ sort: "lastChanged.date", limit: 1 });
+  const first = await service.send(path);
+  await first.body?.cancel();
+  const before = seen.sizes.length;
+  assert(before >= 6 && before < 12, `${before} queries`);
+  service.clock.advance(300_000);
+  const again = fakeHistory(site);
+  const { items } = await service.list({ sort: "lastChanged.date", limit: 1 });
+  assertEquals(items[0]!.name, "000.md");
+  assert(again.sizes.length <= 12 - before + 1, `${again.sizes}`);
+});
+
+Deno.test("a file without history comes last for five minutes", async () => {
+  await using site = await startWithToken(files(3));
+  const { gh, service } = site;
+  let isBad = true;
+  gh.intercept = async (request, { kind }) => {
+    if (kind !== "graphql" || !isBad) return null;
+    const { variables } = await request.clone().json();
+    return Object.values(variables).includes("posts/000.md")
+      ? new Response("", { status: 502 })
+      : null;
+  };
+  const namesOf = async () =>
+    (await service.list({ sort: "lastChanged.date" })).items
+      .map(({ name }) => name);
+  assertEquals(await namesOf(), ["001.md", "002.md", "000.md"]);
+  isBad = false;
+  service.clock.advance(300_000);
+  assertEquals(await namesOf(), ["000.md", "001.md", "002.md"]);
 });
 
 Deno.test("changes follow a branch with merges and reverts", async () => {
@@ -255,17 +420,22 @@ Deno.test("an outage of GraphQL is a source failure after few requests", async (
   assert(gh.counts().graphql! <= 12, `${gh.counts().graphql}`);
 });
 
-Deno.test("history needs a token, in lists and items", async () => {
+Deno.test("history needs a token, in lists, items and orders", async () => {
   await using site = await startSite(files(1));
   const { gh, service } = site;
   const item = { path: "posts/000.md", includeHistory: true };
-  for (const path of [listPath({ includeHistory: true }), itemPath(item)]) {
+  const paths = [
+    listPath({ includeHistory: true }),
+    listPath({ sort: "-lastChanged.date" }),
+    itemPath(item),
+  ];
+  for (const path of paths) {
     assertEquals((await service.problem(path)).code, "history-unavailable");
   }
   assertEquals(gh.counts().graphql, undefined);
 });
 
-Deno.test("histories are kept in the store, and not across repositories", async () => {
+Deno.test("histories are not kept across repositories", async () => {
   await using site = await startWithToken(files(3));
   const { gh, repository, service } = site;
   await list(service);

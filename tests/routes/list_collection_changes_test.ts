@@ -220,6 +220,29 @@ Deno.test("changes since a dropped commit are since-unknown", async () => {
   assertEquals([status, code], [410, "since-unknown"]);
 });
 
+Deno.test("changes of a data file are those of the file", async () => {
+  await using site = await startSite({ "a.csv": "n\n1\n", "b.md": "" });
+  const { repository, service } = site;
+  const collection = "a.csv";
+  let since = await repository.head();
+  const steps = [
+    [{ "b.md": "1" }, []],
+    [{ "a.csv": "n\n2\n" }, ["M\ta.csv"]],
+    [{ "a.csv": null, "c.csv": "n\n2\n" }, ["D\ta.csv"]],
+    [{ "a.csv": "n\n" }, ["A\ta.csv"]],
+    [{ "a.csv": null, "a.csv/b": "other" }, ["A\ta.csv/b", "D\ta.csv"]],
+  ] as const;
+  for (const [files, lines] of steps) {
+    await repository.commit(files);
+    service.clock.advance(60_000);
+    const changes = await service.changes({ since, collection });
+    assertEquals(linesOf(changes), [...lines]);
+    since = changes.repository.commit;
+  }
+  const path = changesPath({ since, collection: "none.csv" });
+  assertEquals((await service.problem(path)).code, "collection-not-found");
+});
+
 Deno.test("changes of a deleted branch are branch-not-found", async () => {
   await using site = await startSite({ "posts/a.md": "1" });
   const { repository, service } = site;

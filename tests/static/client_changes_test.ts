@@ -97,6 +97,17 @@ Deno.test("changes() yields all files, and then each change", async () => {
   ]);
 });
 
+Deno.test("changes() follows a data file as one file", async () => {
+  await using parts = await startClient();
+  const { client, site: { repository, service } } = parts;
+  const path = "posts/data/m.csv";
+  await repository.commit({ [path]: "n\n1\n", "posts/data/x/m.csv": "" });
+  service.clock.advance(60_000);
+  parts.onWait = () => repository.commit({ [path]: "n\n2\n" });
+  const updates = client.changes({ ...POSTS, collection: path });
+  assertEquals(await take(updates, 2), [["all", `+${path}`], [`~${path}`]]);
+});
+
 Deno.test("changes() starts from a commit and skips other folders", async () => {
   await using parts = await startClient();
   const { client, site: { repository } } = parts;

@@ -4,16 +4,15 @@
 
 import { z } from "zod";
 import { type CollectionsError, problem, sourceFailed } from "../../errors.ts";
+import { changeOf } from "../change.ts";
 import { consequencesOf } from "../source_failure.ts";
-import type { Change, FileHistory, Source } from "../source.ts";
+import type { FileHistory, Source } from "../source.ts";
 import { type GitHubHost, parseAnswer } from "./host.ts";
 import { OBJECT_ID } from "./json.ts";
 
 const BATCH_MAX_FILES = 50;
 /** Messages of commits have no bound. Smaller batches may fit. */
 const ANSWER_MAX_BYTES = 1 << 20;
-const MAX_NAME_CHARS = 100;
-const MAX_MESSAGE_CHARS = 500;
 /**
  * One bad file in 50 fails seven batches in a row: 50, 25, 13, 7, 4, 2 and 1.
  * After more failures GitHub counts as down.
@@ -26,17 +25,9 @@ const change = z.object({
   committedDate: z.iso.datetime({ offset: true }),
   message: z.string(),
   author: z.object({ name: z.string().nullable() }).nullable(),
-}).transform((
-  { oid: commit, committedDate: date, message, author },
-): Change => ({
-  date,
-  commit,
-  // Some people have set an address as their name.
-  author: {
-    name: cut((author?.name ?? "").replace(/@[^\s@]+/g, ""), MAX_NAME_CHARS),
-  },
-  message: cut(message.split(/\r?\n/, 1)[0]!, MAX_MESSAGE_CHARS),
-}));
+}).transform(({ oid: commit, committedDate: date, message, author }) =>
+  changeOf({ date, commit, name: author?.name ?? "", message })
+);
 const connection = z.object({
   nodes: z.array(change),
   totalCount: z.int().optional(),
@@ -171,8 +162,4 @@ export async function readHistory(
     return readBatch(batch.map(({ path }) => path));
   }));
   return { changes, parent };
-}
-
-function cut(text: string, maxChars: number): string {
-  return text.trim().slice(0, maxChars).toWellFormed();
 }

@@ -1,5 +1,5 @@
 // Finds the branch of a local folder in Git's own files (gitrepository-layout).
-// Git is never run.
+// Git is not run.
 
 import { isAbsolute, join } from "@std/path";
 import { checkedPath, readChecked } from "./checked_file.ts";

@@ -24,6 +24,7 @@ import type {
   Source,
 } from "../source.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
+import { GitHistory } from "./git_history.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
 import {
   entryAt,
@@ -61,7 +62,11 @@ export class LocalSource implements Source {
   private readonly reads = pLimit(READ_AT_ONCE);
   private readonly scans = pLimit(SCANS_AT_ONCE);
 
-  constructor(private readonly options: LocalSourceOptions) {}
+  private readonly gitHistory: GitHistory;
+
+  constructor(private readonly options: LocalSourceOptions) {
+    this.gitHistory = new GitHistory(options.clock);
+  }
 
   /**
    * Returns the folder's state. Scans the folder first if the state is no
@@ -144,6 +149,9 @@ export class LocalSource implements Source {
     });
     return new Map(results);
   };
+
+  readonly history: NonNullable<Source["history"]> = (snapshot, ...of) =>
+    this.gitHistory.read(join(this.options.root, snapshot.validators), ...of);
 
   readonly webUrl = () => null;
 

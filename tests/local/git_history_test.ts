@@ -1,0 +1,251 @@
+// The history of local checkouts, by git, and what a hostile checkout may not do.
+
+import { assert, assertEquals } from "@std/assert";
+import { generateHistory } from "../github/generated_history.ts";
+import { gitEnvironment, GitRepository } from "../github/git_repository.ts";
+import { itemPath, listPath, startService } from "../service.ts";
+
+const LOCAL = { owner: "local", includeHistory: true };
+
+/** A folder of repositories with the checkout `site`, and a service. */
+async function startCheckout(files: Record<string, string> = {}) {
+  await using parts = new AsyncDisposableStack();
+  const root = await Deno.realPath(await Deno.makeTempDir());
+  parts.defer(() => Deno.remove(root, { recursive: true }));
+  const folder = `${root}/repos/site`;
+  await Deno.mkdir(folder, { recursive: true });
+  const repository = new GitRepository(folder);
+  const write = async (path: string, text: string) => {
+    const parent = `${folder}/${path}`.replace(/\/[^/]*$/, "");
+    await Deno.mkdir(parent, { recursive: true });
+    await Deno.writeTextFile(`${folder}/${path}`, text);
+  };
+  const commit = async (message = "Change", ...options: string[]) => {
+    await repository.git("add", "--all");
+    await repository.git("commit", "--quiet", "-m", message, ...options);
+  };
+  await repository.git("init", "--quiet", "--initial-branch=main");
+  for (const [path, text] of Object.entries(files)) await write(path, text);
+  if (Object.keys(files).length > 0) await commit("First");
+  const service = parts.use(
+    await startService({ env: { LOCAL_REPOS_DIR: `${root}/repos` } }),
+  );
+  const opened = parts.move();
+  return {
+    ...{ root, folder, repository, service, write, commit },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+const POSTS = { "posts/a.md": "a", "posts/b.md": "b" };
+
+Deno.test("local history is that of git log -1, with created", async () => {
+  await using site = await startCheckout();
+  const { repository, service, folder } = site;
+  await using generated = new GitRepository(null);
+  await generated.commit({ "readme.md": "" });
+  await generateHistory(generated, { files: 40, commits: 60, seed: 4 });
+  await repository.git("pull", "--quiet", generated.dir, "main");
+  const { items } = await service.list({ ...LOCAL, limit: 100 });
+  assertEquals(items.length, 40);
+  for (const { path, lastChanged } of items) {
+    const [id, date, name] = (await repository.git(
+      ...["log", "-1", "--format=%H%n%ct%n%an", "--", path],
+    )).split("\n");
+    assertEquals(lastChanged?.commit, id, path);
+    assertEquals(Date.parse(lastChanged!.date), 1000 * Number(date));
+    assertEquals(lastChanged!.author.name, name);
+  }
+  const { path } = items[7]!;
+  const { created } = await service.item({ ...LOCAL, path });
+  const ids = await repository.git("log", "--format=%H", "--", path);
+  assertEquals(created?.commit, ids.split("\n").at(-1));
+
+  const sorted = await service.list({
+    owner: "local",
+    sort: "-lastChanged.date",
+    limit: 100,
+  });
+  const dates = new Map(
+    items.map(({ path, lastChanged }) => [path, lastChanged!.date]),
+  );
+  const shown = sorted.items.map(({ path }) => dates.get(path)!);
+  assertEquals(shown, shown.toSorted().reverse());
+  await Deno.stat(folder);
+});
+
+Deno.test("local history shows a commit that leaves the files", async () => {
+  await using site = await startCheckout(POSTS);
+  const { service, write, commit } = site;
+  const messages = async () => {
+    service.clock.advance(60_000);
+    const { items } = await service.list(LOCAL);
+    return items.map(({ lastChanged }) => lastChanged?.message);
+  };
+  await write("posts/a.md", "edited");
+  await write("posts/c.md", "new");
+  assertEquals(await messages(), ["First", "First", undefined]);
+  await commit("Second\n\nMore");
+  assertEquals(await messages(), ["Second", "First", "Second"]);
+});
+
+Deno.test("local history takes paths literally, and no address", async () => {
+  await using site = await startCheckout({
+    ...POSTS,
+    "posts/*.md": "x",
+    "posts/\n\u0001.md": "y",
+  });
+  const { service, write, commit } = site;
+  await write("posts/a.md", "edited");
+  await commit("Second", "--author=Ann ann@example.org <a@b.c>");
+  const { items } = await service.list(LOCAL);
+  const shown = items.map(({ name, lastChanged }) => [
+    name,
+    lastChanged?.message,
+    lastChanged?.author.name,
+  ]);
+  assertEquals(shown, [
+    ["\n\u0001.md", "First", "Test Author"],
+    ["*.md", "First", "Test Author"],
+    ["a.md", "Second", "Ann ann"],
+    ["b.md", "First", "Test Author"],
+  ]);
+});
+
+Deno.test("local history needs a checkout of its own", async () => {
+  await using site = await startCheckout(POSTS);
+  const { folder, repository, root, service } = site;
+  const paths = [
+    listPath(LOCAL),
+    listPath({ owner: "local", sort: "lastChanged.date" }),
+    itemPath({ ...LOCAL, path: "posts/a.md" }),
+  ];
+  // The folder above is a checkout. It is not served.
+  await Deno.rename(`${folder}/.git`, `${root}/repos/.git`);
+  for (const path of paths) {
+    assertEquals((await service.problem(path)).code, "history-unavailable");
+  }
+  await repository.git("init", "--quiet");
+  service.clock.advance(60_000);
+  // It has no commit yet.
+  for (const path of paths) {
+    assertEquals((await service.problem(path)).code, "history-unavailable");
+  }
+});
+
+Deno.test({
+  name: "local history needs the permission to run git",
+  permissions: {
+    env: true,
+    net: true,
+    read: true,
+    run: [Deno.execPath()],
+    sys: true,
+    write: true,
+  },
+  async fn() {
+    const root = await Deno.makeTempDir();
+    try {
+      await Deno.mkdir(`${root}/site/posts`, { recursive: true });
+      await Deno.writeTextFile(`${root}/site/posts/a.md`, "a");
+      await using service = await startService({
+        env: { LOCAL_REPOS_DIR: root },
+      });
+      const { code } = await service.problem(listPath(LOCAL));
+      assertEquals(code, "history-unavailable");
+    } finally {
+      await Deno.remove(root, { recursive: true });
+    }
+  },
+});
+
+Deno.test("no configuration of a checkout runs a program", async () => {
+  await using site = await startCheckout(POSTS);
+  const { folder, repository, root, service, write, commit } = site;
+  await write("posts/a.md", "edited");
+  await write(".gitattributes", "*.md diff=evil filter=evil\n");
+  await commit("Signed");
+  const marker = `${root}/ran`;
+  const evil = `${root}/evil.sh`;
+  await Deno.writeTextFile(evil, `#!/bin/sh\necho "$0 $*" >> ${marker}\n`);
+  await Deno.chmod(evil, 0o755);
+  // A signature makes log.showSignature run a program.
+  const body = await repository.git("cat-file", "commit", "HEAD");
+  const signed = body.replace(
+    "\n\n",
+    "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n",
+  );
+  await Deno.writeTextFile(`${root}/commit`, signed);
+  const id = await repository.git(
+    ...["hash-object", "-t", "commit", "-w", "--literally", `${root}/commit`],
+  );
+  await repository.git("update-ref", "refs/heads/main", id);
+  for (
+    const [name, value] of Object.entries({
+      "core.fsmonitor": evil,
+      "core.pager": evil,
+      "core.hooksPath": `${root}/hooks`,
+      "core.sshCommand": evil,
+      "core.gitProxy": evil,
+      "core.editor": evil,
+      "core.askPass": evil,
+      "pager.log": evil,
+      "alias.log": `!${evil}`,
+      "log.showSignature": "true",
+      "log.follow": "true",
+      "log.mailmap": "true",
+      "gpg.program": evil,
+      "diff.external": evil,
+      "diff.evil.textconv": evil,
+      "diff.evil.command": evil,
+      "filter.evil.clean": evil,
+      "filter.evil.process": evil,
+      "credential.helper": `!${evil}`,
+      "protocol.ext.allow": "always",
+      "protocol.allow": "always",
+      "remote.origin.url": `ext::${evil}`,
+      "remote.origin.promisor": "true",
+      "extensions.partialClone": "origin",
+      "core.repositoryFormatVersion": "1",
+    })
+  ) await repository.git("config", name, value);
+  await Deno.mkdir(`${root}/hooks`);
+  for (const hook of ["post-index-change", "reference-transaction"]) {
+    await Deno.copyFile(evil, `${root}/hooks/${hook}`);
+  }
+  const list = () => service.list(LOCAL);
+  const { items } = await list();
+  assertEquals(items.map(({ lastChanged }) => lastChanged?.message), [
+    "Signed",
+    "First",
+  ]);
+  // Git would fetch a missing object from the remote.
+  const tree = await repository.git("rev-parse", `${id}^{tree}`);
+  await Deno.remove(
+    `${folder}/.git/objects/${tree.slice(0, 2)}/${tree.slice(2)}`,
+  );
+  service.clock.advance(60_000);
+  await write("posts/new.md", "");
+  await list();
+  const ran = await Deno.readTextFile(marker).catch(() => "nothing");
+  assertEquals(ran, "nothing");
+});
+
+Deno.test("git that does not end is stopped after 10 seconds", async () => {
+  await using site = await startCheckout(POSTS);
+  const { folder, service } = site;
+  await Deno.remove(`${folder}/.git/HEAD`);
+  const { success } = await new Deno.Command("mkfifo", {
+    args: [`${folder}/.git/HEAD`],
+    env: gitEnvironment(),
+  }).output();
+  assert(success);
+  const answer = service.problem(listPath(LOCAL));
+  let isOver = false;
+  void answer.finally(() => isOver = true);
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    service.clock.advance(1_000);
+  }
+  assertEquals((await answer).code, "history-unavailable");
+});
