@@ -69,9 +69,12 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
   return {
     // The address as seen from this machine.
     ...{ host, port, url: `http://127.0.0.1:${port}`, ended },
-    /** Resolves when its log has had an event so many times. */
+    /** Resolves when its log has had an event so many times. @throws {Error} where it ends before that. */
     async logged(event: string, times: number) {
+      let hasEnded = false;
+      void ended.then(() => hasEnded = true);
       while (events.filter((other) => other === event).length < times) {
+        if (hasEnded) throw new Error(`Cannot wait for "${event}": it ended`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },

@@ -13,8 +13,12 @@ import {
   type RepositoryName,
   type RequestContext,
 } from "../source/source.ts";
-import { FairQueue } from "../work/fair_queue.ts";
-import { type Body, BODY_MEMORY, readBody } from "../work/read_body.ts";
+import {
+  type Body,
+  type BodyMemory,
+  bodyMemory,
+  readBody,
+} from "../work/read_body.ts";
 
 /** GitHub's limit for payloads is 25 MB. */
 const MAX_BYTES = 25 << 20;
@@ -53,7 +57,7 @@ type Delivery = Change & { former?: RepositoryName };
 /** Receives deliveries and reports changed repositories. */
 export class Webhook {
   private readonly keys: Promise<CryptoKey[]>;
-  private readonly memory: FairQueue;
+  private readonly memory: BodyMemory;
   private readonly deliveries = new LRUCache<string, true>({
     max: MAX_DELIVERIES,
   });
@@ -82,17 +86,15 @@ export class Webhook {
         "verify",
       ]);
     }));
-    const maxPerClient = BODY_MEMORY.capacity / 2;
-    const waits = { maxWaitMs: WAIT_FOR_MEMORY_MS, clock: options.clock };
-    this.memory = new FairQueue({ ...BODY_MEMORY, ...waits, maxPerClient });
+    const { clock } = options;
+    this.memory = bodyMemory({ clock, maxWaitMs: WAIT_FOR_MEMORY_MS }, 1 / 2);
   }
 
   /**
    * Responds to one delivery.
    * @throws {CollectionsError} signature-invalid, body-too-large or
    * invalid-parameters.
-   * @throws what {@linkcode FairQueue.acquire} throws if the body is over
-   * 64 KiB.
+   * @throws what {@linkcode readBody} throws if the body is over 64 KiB.
    */
   async receive(request: Request, context: RequestContext): Promise<Response> {
     const { headers } = request;

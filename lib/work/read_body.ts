@@ -1,16 +1,36 @@
 // Reads the bodies of upstream responses and webhook deliveries into memory.
 // The memory for all bodies together is limited. A long body reserves its
 // announced length before more is read. If no length is announced, it reserves
-// its maximum.
+// its maximum. It reserves up to 8 MiB first and the rest when it needs that, so
+// that a few huge bodies do not delay long ones.
 
 import { yieldToEventLoop } from "./clock.ts";
-import type { FairQueue, Permit } from "./fair_queue.ts";
+import { FairQueue, type FairQueueOptions, type Permit } from "./fair_queue.ts";
 
 const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
 
-/** Bytes that long bodies share and how many bodies may wait for them. */
-export const BODY_MEMORY = { capacity: 128 * MIB, maxWaiting: 256 };
+const FIRST_BYTES = 8 * MIB;
+const CAPACITY = { first: 3 * FIRST_BYTES, rest: 56 * MIB };
+const MAX_WAITING = 256;
+
+/** The memory that long bodies share. */
+export type BodyMemory = Record<keyof typeof CAPACITY, FairQueue>;
+
+/** `maxShare` is the part of the memory that one client may have. */
+export function bodyMemory(
+  options: Pick<FairQueueOptions, "clock" | "maxWaitMs">,
+  maxShare = 1,
+): BodyMemory {
+  const queue = (capacity: number) =>
+    new FairQueue({
+      ...options,
+      capacity,
+      maxPerClient: capacity * maxShare,
+      maxWaiting: MAX_WAITING,
+    });
+  return { first: queue(CAPACITY.first), rest: queue(CAPACITY.rest) };
+}
 
 /**
  * A body and the memory that is reserved for it until `release` is called.
@@ -43,7 +63,7 @@ export async function readBody(
     signal,
     onWait,
   }: {
-    memory: FairQueue;
+    memory: BodyMemory;
     client: string;
     maxBytes: number;
     freeBytes?: number;
@@ -53,8 +73,13 @@ export async function readBody(
     onWait: (isWaiting: boolean) => void;
   },
 ): Promise<Body> {
-  let permit: Permit | null = null;
-  const release = () => permit?.release();
+  const permits: Permit[] = [];
+  const release = () => permits.forEach((permit) => permit.release());
+  const reserve = async (queue: FairQueue, weight: number) => {
+    onWait(true);
+    permits.push(await queue.acquire({ client, weight, signal }));
+    onWait(false);
+  };
   if (body === null) return { bytes: new Uint8Array(0), release };
   const pieces = piecesOf(body);
   let buffer = new Uint8Array(PIECE_BYTES);
@@ -67,14 +92,12 @@ export async function readBody(
       const { done, value = new Uint8Array(0) } = await pieces.read();
       const needed = length + value.length;
       if (needed > maxBytes) break;
-      if (needed > freeBytes && permit === null) {
-        onWait(true);
-        permit = await memory.acquire({
-          client,
-          weight: announced || maxBytes,
-          signal,
-        });
-        onWait(false);
+      const most = announced || maxBytes;
+      if (needed > freeBytes && permits.length === 0) {
+        await reserve(memory.first, Math.min(most, FIRST_BYTES));
+      }
+      if (needed > FIRST_BYTES && permits.length === 1) {
+        await reserve(memory.rest, Math.max(most, needed) - FIRST_BYTES);
       }
       if (needed > buffer.length) {
         const capacity = Math.max(
@@ -86,7 +109,8 @@ export async function readBody(
       buffer.set(value, length);
       length = needed;
       if (done || isEnough?.(buffer.subarray(0, length))) {
-        permit?.resize(length);
+        permits[0]?.resize(Math.min(length, FIRST_BYTES));
+        permits[1]?.resize(length - FIRST_BYTES);
         return { bytes: resized(buffer, length, 0), release };
       }
       // All decompressed pieces may already be available. Reading them runs

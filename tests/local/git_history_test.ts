@@ -136,12 +136,12 @@ Deno.test("local history needs a checkout of its own", async () => {
 Deno.test({
   name: "local history needs the permission to run git",
   permissions: {
-    env: true,
-    net: true,
-    read: true,
+    env: "inherit",
+    net: "inherit",
+    read: "inherit",
     run: [Deno.execPath()],
-    sys: true,
-    write: true,
+    sys: "inherit",
+    write: "inherit",
   },
   async fn() {
     const root = await Deno.makeTempDir();

@@ -399,7 +399,8 @@ Deno.test("hostile names stay inside of the types", async () => {
 import type { Collections } from "./types.ts";
 const client = new CollectionsClient<Collections>("http://localhost:8000");
 const repository = { owner: "a", repo: "b" };
-for await (const { frontMatter } of client.collection("日本語", repository).items()) {
+const posts = client.collection("日本語", repository);
+for await (const { frontMatter } of posts.items({ includeFrontMatter: true })) {
   const title: string | undefined = frontMatter?.title;
   // @ts-expect-error: another type.
   const number: number | undefined = frontMatter?.title;

@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { FairQueue } from "../../lib/work/fair_queue.ts";
-import { BODY_MEMORY, readBody } from "../../lib/work/read_body.ts";
+import { bodyMemory, readBody } from "../../lib/work/read_body.ts";
 import { TestClock } from "../test_clock.ts";
 
 const MIB = 1 << 20;
@@ -27,7 +26,8 @@ type Options = Partial<Parameters<typeof readBody>[1]> & {
 
 function open() {
   const clock = new TestClock();
-  const memory = new FairQueue({ ...BODY_MEMORY, maxWaitMs: 10_000, clock });
+  const memory = bodyMemory({ maxWaitMs: 10_000, clock });
+  const used = () => memory.first.used + memory.rest.used;
   const waits: boolean[] = [];
   const onWait = (isWaiting: boolean) => waits.push(isWaiting);
   const { signal } = new AbortController();
@@ -47,11 +47,11 @@ function open() {
     };
     return readBody(new Response(body, { headers }), all);
   };
-  return { clock, memory, read, waits };
+  return { clock, memory, read, used, waits };
 }
 
 Deno.test("readBody() stops at the first piece past its bound", async () => {
-  const { memory, read } = open();
+  const { read, used } = open();
   const cases: [maxPieces: number, headers: HeadersInit, pieces: number][] = [
     [10, {}, 11],
     [20, {}, 21],
@@ -61,7 +61,7 @@ Deno.test("readBody() stops at the first piece past its bound", async () => {
     const { body, seen } = pieces(1000);
     const maxBytes = maxPieces * PIECE;
     await assertRejects(() => read(body, { maxBytes, headers }), RangeError);
-    assertEquals([seen, memory.used], [
+    assertEquals([seen, used()], [
       { pieces: expected, isCanceled: true },
       0,
     ]);
@@ -89,24 +89,45 @@ Deno.test("readBody() gives a body of just the bound whole", async () => {
 });
 
 Deno.test("readBody() reserves the most that a long body may have", async () => {
-  const { memory, read, waits } = open();
+  const { memory, read, used, waits } = open();
   const small = await read(16);
-  assertEquals([small.bytes.length, memory.used, waits], [MIB, 0, []]);
-  const { body } = pieces(17);
-  let most = 0;
-  const watch = new TransformStream({
-    flush: () => void (most = memory.used),
-  });
-  const long = await read(body.pipeThrough(watch), { maxBytes: 40 * MIB });
-  assertEquals([most, waits], [40 * MIB, [true, false]]);
-  assertEquals([long.bytes.length, memory.used], [MIB + PIECE, MIB + PIECE]);
-  for (let times = 0; times < 2; times++) long.release();
-  assertEquals(memory.used, 0);
+  assertEquals([small.bytes.length, used(), waits], [MIB, 0, []]);
+  for (
+    const { mib, first, rest, waited } of [
+      { mib: 1, first: 8, rest: 0, waited: [true, false] },
+      { mib: 9, first: 8, rest: 32, waited: [true, false, true, false] },
+    ]
+  ) {
+    const { body } = pieces(16 * mib + 1);
+    let most: number[] = [];
+    const watch = new TransformStream({
+      flush: () => void (most = [memory.first.used, memory.rest.used]),
+    });
+    const long = await read(body.pipeThrough(watch), { maxBytes: 40 * MIB });
+    assertEquals(most, [first * MIB, rest * MIB]);
+    assertEquals(waits.splice(0), waited);
+    const length = mib * MIB + PIECE;
+    assertEquals([long.bytes.length, used()], [length, length]);
+    for (let times = 0; times < 2; times++) long.release();
+    assertEquals(used(), 0);
+  }
+});
+
+Deno.test("readBody() lets long bodies pass huge ones", async () => {
+  const { memory, read, used } = open();
+  const others = await memory.rest.acquire({ client: "b", weight: 56 * MIB });
+  const huge = read(9 * 16);
+  while (memory.rest.waiting < 1) await turn();
+  const long = await read(8 * 16);
+  long.release();
+  others.release();
+  (await huge).release();
+  assertEquals(used(), 0);
 });
 
 Deno.test("readBody() reserves the announced length of a body", async () => {
   const { memory, read } = open();
-  const others = await memory.acquire({ client: "b", weight: 126 * MIB });
+  const others = await memory.first.acquire({ client: "b", weight: 22 * MIB });
   const headers = { "content-length": `${2 * MIB}` };
   assertEquals((await read(32, { headers })).bytes.length, 2 * MIB);
   others.release();
@@ -114,7 +135,7 @@ Deno.test("readBody() reserves the announced length of a body", async () => {
 
 Deno.test("readBody() rejects a body that waits or is not read", async () => {
   const { clock, memory, read } = open();
-  const others = await memory.acquire({ client: "b", weight: 128 * MIB });
+  const others = await memory.first.acquire({ client: "b", weight: 24 * MIB });
   const late = assertRejects(() => read(17), Error, "waiting already");
   const leaving = new AbortController();
   const left = assertRejects(
@@ -122,13 +143,13 @@ Deno.test("readBody() rejects a body that waits or is not read", async () => {
     Error,
     "left",
   );
-  while (memory.waiting < 2) await turn();
+  while (memory.first.waiting < 2) await turn();
   leaving.abort(new Error("left"));
   await left;
   clock.advance(10_000);
   await late;
   others.release();
-  assertEquals(memory.used, 0);
+  assertEquals(memory.first.used, 0);
 });
 
 Deno.test("a decompressed body takes little more memory than its bytes", async () => {

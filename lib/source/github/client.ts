@@ -13,7 +13,12 @@ import {
 } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { FairQueue } from "../../work/fair_queue.ts";
-import { type Body, BODY_MEMORY, readBody } from "../../work/read_body.ts";
+import {
+  type Body,
+  type BodyMemory,
+  bodyMemory,
+  readBody,
+} from "../../work/read_body.ts";
 import type { RequestContext } from "../source.ts";
 import { MAX_WAIT_MS, SourceFailure } from "../source_failure.ts";
 import type { Quota, SendAsApp, Token, TokenPool } from "./tokens.ts";
@@ -132,7 +137,7 @@ const LFS_PAUSE_MS = 600_000;
 /** A client for GitHub's API and for its raw and Git hosts. */
 export class GitHubClient {
   private readonly lanes: Record<keyof typeof LANES, FairQueue>;
-  private readonly memory: FairQueue;
+  private readonly memory: BodyMemory;
   private isEndLogged = false;
 
   constructor(private readonly options: GitHubClientOptions) {
@@ -154,7 +159,7 @@ export class GitHubClient {
       raw: open("raw"),
       app: open("app"),
     };
-    this.memory = new FairQueue({ ...BODY_MEMORY, ...waits });
+    this.memory = bodyMemory(waits);
   }
 
   /**
