@@ -139,7 +139,11 @@ export async function measureCache(
     ),
     atMost(`${name}: pushes that some address never showed`, 0, unshown()),
     atMost(`${name}: wrong answers`, 0, wrong.length),
-    atMost(`${name}: requests that were not sent in time`, 0, readers.late),
+    atLeast(
+      `${name}: requests that were sent in time, %`,
+      99,
+      100 * readers.sent / (readers.sent + readers.late),
+    ),
     kind === NGINX
       // It sends no Age, and browsers revalidate.
       ? atMost(

@@ -90,7 +90,9 @@ export async function measureKills(
         ...["bench/store_process.ts", `${port.store}`, file],
       ];
     const env = { DENO_KV_ACCESS_TOKEN: TOKEN };
-    const store = startProcess(command, { env });
+    // denokv reports every start.
+    const quiet = ["sh", "-c", 'exec "$@" 2>/dev/null', "sh", ...command];
+    const store = startProcess(quiet, { env });
     for (let tries = 0; tries < 1_000; tries++) {
       const response = await fetch(originOf("store")).catch(() => null);
       await response?.body?.cancel();

@@ -111,7 +111,11 @@ export class EdgeReaders implements Disposable {
   /** Readers have addresses of their own, because the service limits what one client may have under way. */
   private readonly clients = Array.from(
     { length: READERS },
-    (_, n) => Deno.createHttpClient({ localAddress: `127.0.0.${2 + n}` }),
+    (_, n) =>
+      Deno.createHttpClient(
+        // Elsewhere the loopback interface has one address.
+        Deno.build.os === "linux" ? { localAddress: `127.0.0.${2 + n}` } : {},
+      ),
   );
   private readonly requests: (readonly [EdgeRepository, string])[];
   private underWay = 0;

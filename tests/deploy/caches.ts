@@ -17,7 +17,7 @@ export interface CacheKind {
 
 const NGINX_MAIN = (folder: string) =>
   `user root; worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-events {}
+events { worker_connections 4096; }
 http {
   access_log off;
   client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
