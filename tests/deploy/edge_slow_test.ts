@@ -185,7 +185,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "Varnish marks what it holds for over 60 s without the service",
+  name: "Varnish marks what it holds over 60 s without the service",
   ignore: !isThere(VARNISH),
   async fn() {
     await using edge = await startEdge(VARNISH, {
