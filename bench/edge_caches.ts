@@ -23,7 +23,6 @@ import {
   startService,
   startSource,
   textOf,
-  untilAnswered,
 } from "./processes.ts";
 import { atLeast, atMost, type Goal, median, number, p99 } from "./report.ts";
 
@@ -46,7 +45,26 @@ const PUSH_EVERY_MS = 10_000;
 /** A start purges everything at once and again 5 s later. */
 const START_PURGES_MS = 7_000;
 
-/** Starts a cache in front of a port and waits until it answers through it. */
+const START_WITHIN_MS = 20_000;
+
+/** Waits until a program answers, be it that something behind it is down. @throws {Error} where it ends or takes too long. */
+export async function untilListening(
+  process: Deno.ChildProcess,
+  origin: string,
+): Promise<void> {
+  let isOver = false;
+  process.status.then(() => isOver = true);
+  const untilMs = performance.now() + START_WITHIN_MS;
+  while (!isOver && performance.now() < untilMs) {
+    const response = await fetch(origin).catch(() => null);
+    await response?.body?.cancel();
+    if (response !== null) return;
+    await pause(10);
+  }
+  throw new Error(`Cannot start "${origin}": it ended, or took too long`);
+}
+
+/** Starts a cache in front of a port and waits until it answers. */
 export async function startCache(
   kind: CacheKind,
   ports: Readonly<{ cache: number; service: number }>,
@@ -58,7 +76,7 @@ export async function startCache(
   const cache = startProcess(quiet);
   cache.status.finally(() => Deno.remove(folder, { recursive: true }))
     .catch(() => {});
-  await untilAnswered(cache, `http://127.0.0.1:${ports.cache}/api/health`);
+  await untilListening(cache, `http://127.0.0.1:${ports.cache}`);
   return cache;
 }
 

@@ -5,7 +5,7 @@
 import { VARNISH } from "../tests/deploy/caches.ts";
 import { TOKEN } from "../tests/kv_connect/kv_connect_server.ts";
 import { configFlag } from "../tests/run_task.ts";
-import { startCache } from "./edge_caches.ts";
+import { startCache, untilListening } from "./edge_caches.ts";
 import {
   deliver,
   EdgeReaders,
@@ -93,12 +93,7 @@ export async function measureKills(
     // denokv reports every start.
     const quiet = ["sh", "-c", 'exec "$@" 2>/dev/null', "sh", ...command];
     const store = startProcess(quiet, { env });
-    for (let tries = 0; tries < 1_000; tries++) {
-      const response = await fetch(originOf("store")).catch(() => null);
-      await response?.body?.cancel();
-      if (response !== null) break;
-      await pause(10);
-    }
+    await untilListening(store, originOf("store"));
     return store;
   };
   const env: Env = {
