@@ -103,7 +103,9 @@ sub vcl_deliver {
     if (obj.hits == 0) {
         set resp.http.Cache-Status = resp.http.Cache-Status +
             ", varnish; fwd=miss";
-    } else if (obj.ttl > 0s) {
+    } else if (obj.ttl > 0s &&
+        (obj.age <= 60s || std.healthy(req.backend_hint))) {
+        # A service that is down for longer purges nothing.
         set resp.http.Cache-Status = resp.http.Cache-Status + ", varnish; hit";
     } else {
         set resp.http.Cache-Status = resp.http.Cache-Status +

@@ -30,7 +30,11 @@ import {
   type TokenSupply,
 } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
-import { repositoryKey, type Source } from "./source/source.ts";
+import {
+  repositoryKey,
+  type RepositoryName,
+  type Source,
+} from "./source/source.ts";
 import type { Compute } from "./thread/compute.ts";
 import { ContentThreads } from "./thread/content_thread.ts";
 import { BackgroundJobs } from "./work/background_jobs.ts";
@@ -145,6 +149,10 @@ export async function openServices(
     : new CachePurge({ caches, tokens: cachePurgeTokens, clock, log });
   // Nobody watches what caches hold since an earlier run.
   purge?.purge(ALL_TAG);
+  const purgeRef = (name: RepositoryName, branch: string | null) =>
+    purge?.purge(
+      branch === null ? repositoryTag(name) : refTag({ ...name, branch }),
+    );
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;
   const github = new CachedSource(
@@ -177,10 +185,7 @@ export async function openServices(
         mayCheck: ({ owner }) =>
           tokens.isReady("core", owner) ||
           (tokens.remaining("core") ?? Infinity) > HELD_QUOTA_LEFT,
-        onMove: (name, branch) =>
-          purge.purge(
-            branch === null ? repositoryTag(name) : refTag({ ...name, branch }),
-          ),
+        onMove: purgeRef,
       },
     },
   );
@@ -192,6 +197,13 @@ export async function openServices(
     onChange(change) {
       const [name = "", branch = null] = change.split(" ");
       void github.refs.recheck(name, branch);
+    },
+    // Caches then ask the processes that hear of it late. What they request is
+    // checked within 60 s.
+    onDelay(change) {
+      const [name = "", branch = null] = change.split(" ");
+      const [owner = "", repo = ""] = name.split("/");
+      purgeRef({ owner, repo }, branch);
     },
   });
   await feed?.start();

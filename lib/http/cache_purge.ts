@@ -9,7 +9,10 @@ import type { Clock } from "../work/clock.ts";
 import { RetryTable } from "../work/retry.ts";
 import { ALL_TAG } from "./cache_tags.ts";
 
-/** Cloudflare takes at most 30 tags in one request on each of its plans. */
+/**
+ * So many tags of 220 bytes fit into a header of Varnish (8 KiB). Cloudflare
+ * takes 100 and Fastly 256.
+ */
 const MAX_TAGS = 30;
 /** If more tags wait, everything is purged by one tag. */
 const MAX_PENDING = 1_000;
@@ -140,9 +143,13 @@ export class CachePurge {
 /**
  * Returns the request that purges tags from one cache:
  * - Varnish with the VCL in `deploy/`;
- * - www.fastly.com/documentation/reference/api/purging;
- * - developers.cloudflare.com/api, "Purge cached content";
- * - any other one as JSON, signed as GitHub signs deliveries.
+ * - Fastly: www.fastly.com/documentation/reference/api/purging, "Purge multiple
+ *   surrogate key tags";
+ * - Cloudflare: developers.cloudflare.com/api/resources/cache/methods/purge,
+ *   "Purge Cached Content by Tag, Host or Prefix". The number of requests is
+ *   limited: developers.cloudflare.com/cache/how-to/purge-cache;
+ * - any other one as JSON, signed as GitHub signs deliveries: docs.github.com,
+ *   "Validating webhook deliveries".
  */
 function purgeRequest(
   kind: string,

@@ -26,6 +26,8 @@ export class ChangeFeed {
   private readonly lastKey: Deno.KvKey;
   /** Names that are not in the store yet. */
   private readonly pending = new Set<string>();
+  /** Those of them that were reported as delayed. */
+  private readonly delayed = new Set<string>();
   private isWriting = false;
   /**
    * The ids that were in the store before. Null until the store is first read.
@@ -54,6 +56,8 @@ export class ChangeFeed {
       isRemote: boolean;
       /** Called once for each name that another process published. */
       onChange: (name: string) => void;
+      /** Called for each published name that the store does not take at once. */
+      onDelay: (name: string) => void;
     },
   ) {
     this.key = [KV_PREFIX, "changes", options.scope];
@@ -73,6 +77,7 @@ export class ChangeFeed {
   /** Publishes that a repository changed. Tries until the feed is closed. */
   publish(name: string): void {
     this.pending.add(name);
+    this.delayed.delete(name);
     if (!this.isWriting) void this.write();
   }
 
@@ -123,7 +128,7 @@ export class ChangeFeed {
 
   /** Names that are published during a write share the next one. */
   private async write(): Promise<void> {
-    const { clock, tier } = this.options;
+    const { clock, onDelay, tier } = this.options;
     const { signal } = this.closing;
     this.isWriting = true;
     while (this.pending.size > 0 && !signal.aborted) {
@@ -134,6 +139,8 @@ export class ChangeFeed {
           .set(this.lastKey, id).commit()
       );
       if (result === null) {
+        new Set(names).difference(this.delayed).forEach(onDelay);
+        for (const name of names) this.delayed.add(name);
         await clock.sleep(AGAIN_MS.write, signal).catch(() => {});
       } else names.forEach((name) => this.pending.delete(name));
     }

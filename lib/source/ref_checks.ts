@@ -251,7 +251,8 @@ export class RefChecks {
    * after it. Never throws.
    */
   async recheck(repository: string, pushed: string | null): Promise<void> {
-    this.changes.set(repository, (this.changes.get(repository) ?? 0) + 1);
+    const change = (this.changes.get(repository) ?? 0) + 1;
+    this.changes.set(repository, change);
     const inUse = this.knownIn(repository)
       .filter((known) =>
         this.isRecent(known.ref.wantedAtMs) || this.isFresh(known)
@@ -272,9 +273,16 @@ export class RefChecks {
     const rank = ({ name, ref }: KnownRef) =>
       name.branch === pushed ? Infinity : ref.wantedAtMs;
     const first = [...wanted].sort((a, b) => rank(b) - rank(a) || 0);
-    await Promise.all(
-      [...first, ...missing].map(({ name }) => this.checkAhead(name)),
-    );
+    // Few at once, because requests for the pushed branch come meanwhile. The
+    // next report checks all of them again.
+    const names = [...first, ...missing].values();
+    const checkNext = async () => {
+      for (const { name } of names) {
+        if (change !== this.changes.get(repository)) return;
+        await this.checkAhead(name);
+      }
+    };
+    await Promise.all(Array.from({ length: REFRESHED_AT_ONCE }, checkNext));
   }
 
   /** Aborts the checks under way. Resolves when they have ended. */

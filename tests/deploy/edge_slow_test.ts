@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { listPath } from "../service.ts";
-import { isThere, NGINX, pause, startEdge, VARNISH } from "./edge.ts";
+import { isThere, NGINX, VARNISH } from "./caches.ts";
+import { pause, startEdge } from "./edge.ts";
 
 const GZIP = { headers: { "accept-encoding": "gzip, br" } };
 const PLAIN = { headers: { "accept-encoding": "identity" } };
@@ -180,5 +181,30 @@ Deno.test({
         timesMs[10]
       } ms at the median of 20, ${timesMs.at(-1)} ms at most`,
     );
+  },
+});
+
+Deno.test({
+  name: "Varnish marks what it holds over 60 s without the service",
+  ignore: !isThere(VARNISH),
+  async fn() {
+    await using edge = await startEdge(VARNISH, {
+      CACHE_PURGE: "varnish:{cache}",
+    });
+    await pause(9_000);
+    const text = await (await edge.get()).text();
+    await edge.down();
+    await pause(7_000);
+    const isMarked = async () => {
+      const response = await edge.get();
+      assertEquals(await response.text(), text);
+      return response.headers.get("cache-status")!.includes("stale-if-error");
+    };
+    assert(!await isMarked(), "a fresh answer");
+    await pause(61_000);
+    assert(await isMarked());
+    await edge.up();
+    await pause(5_000);
+    assert(!await isMarked(), "the service is back");
   },
 });

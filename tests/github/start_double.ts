@@ -18,8 +18,8 @@ export interface DoubleConfig {
       dir: string;
     }
   >;
-  /** A token that the double accepts, with quota without end. */
-  token: string;
+  /** A token that the double accepts, with quota without end; null gives clients without one that quota. */
+  token: string | null;
 }
 
 /** `set` sets fields, `release` ends every wait; the others are methods and fields of the double. */
@@ -72,7 +72,7 @@ async function serve(gh: GithubDouble, { repositories, token }: DoubleConfig) {
       gh.add(name, await makeGitRepository(files));
     }
   }
-  gh.addToken(token);
+  if (token !== null) gh.addToken(token);
   for (const resource of ["core", "graphql"] as const) {
     Object.assign(gh.quota(token, resource), {
       limit: 10_000_000,

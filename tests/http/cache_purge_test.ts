@@ -3,7 +3,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CachePurge } from "../../lib/http/cache_purge.ts";
 import { ALL_TAG, refTag } from "../../lib/http/cache_tags.ts";
-import { itemPath, listPath } from "../service.ts";
+import {
+  itemPath,
+  listPath,
+  type ServiceOptions,
+  type TestService,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 import { signatureOf } from "../github/served_repository.ts";
 import { recordedLog } from "../source/open_github.ts";
@@ -132,7 +137,10 @@ Deno.test("purge() of very many tags purges everything", async () => {
 });
 
 /** A site whose purges a real server receives. */
-async function startPurged(env: Record<string, string> = {}) {
+async function startPurged(
+  env: Record<string, string> = {},
+  options: Pick<ServiceOptions, "kv"> = {},
+) {
   const purged: string[] = [];
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -142,6 +150,7 @@ async function startPurged(env: Record<string, string> = {}) {
     },
   );
   const site = await startSite({ "posts/a.md": "# A\n" }, {
+    ...options,
     env: {
       CACHE_PURGE: `varnish:http://127.0.0.1:${server.addr.port}`,
       ALLOWED_REPOS: "octo/*",
@@ -220,21 +229,12 @@ Deno.test("a ref that only a cache requests is checked for a day", async () => {
   assertEquals(await checks(24 * 3_600_000), 0, "nothing is held any more");
 });
 
-Deno.test("with a webhook, refs in caches are checked after a push", async () => {
-  await using opened = await startPurged({ GITHUB_WEBHOOK_SECRET: "s" });
-  const { clock, services, site, until } = opened;
-  await site.service.list();
-  clock.advance(600_000);
-  site.gh.resetCounts();
-  await services.refreshDue();
-  assertEquals(site.gh.requests.length, 0);
-  const head = await site.repository.commit({ "posts/a.md": "# B\n" });
+async function deliver(service: TestService, ref: string) {
   const body = JSON.stringify({
-    ref: "refs/tags/v1",
+    ref,
     repository: { full_name: "octo/site" },
-    head,
   });
-  const response = await site.service.send("/api/webhooks/github", {
+  const response = await service.send("/api/webhooks/github", {
     method: "POST",
     body,
     headers: {
@@ -244,6 +244,35 @@ Deno.test("with a webhook, refs in caches are checked after a push", async () =>
     },
   });
   assertEquals(response.status, 202);
+}
+
+Deno.test("a push that other processes cannot hear of purges its tag", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using opened = await startPurged({ GITHUB_WEBHOOK_SECRET: "s" }, {
+    kv,
+  });
+  const { purged, site, until } = opened;
+  await deliver(site.service, "refs/heads/other");
+  await new Promise((resume) => setTimeout(resume, 20));
+  assertEquals(purged, []);
+  kv.atomic = () => {
+    throw new Error("disk full");
+  };
+  opened.clock.advance(2_000);
+  await deliver(site.service, "refs/heads/main");
+  await until(MAIN);
+});
+
+Deno.test("with a webhook, refs in caches are checked after a push", async () => {
+  await using opened = await startPurged({ GITHUB_WEBHOOK_SECRET: "s" });
+  const { clock, services, site, until } = opened;
+  await site.service.list();
+  clock.advance(600_000);
+  site.gh.resetCounts();
+  await services.refreshDue();
+  assertEquals(site.gh.requests.length, 0);
+  await site.repository.commit({ "posts/a.md": "# B\n" });
+  await deliver(site.service, "refs/tags/v1");
   await services.refreshDue();
   await until(MAIN);
 });

@@ -6,6 +6,7 @@
 //   using kv = await server.open();
 //   server.fault = (operation) => operation === "watch" ? 503 : null;
 
+import { createHash } from "node:crypto";
 import {
   decode,
   encode,
@@ -50,7 +51,7 @@ export class KvConnectServer implements AsyncDisposable {
   fault: (operation: KvOperation, count: number) => number | null = () => null;
   /** Requests so far, refused ones included; clear it to count anew. */
   readonly counts = new Map<KvOperation, number>();
-  #databaseId = crypto.randomUUID();
+  readonly #databaseId: string;
   #total = 0;
   #server: Deno.HttpServer<Deno.NetAddr> | null = null;
   #closing = new AbortController();
@@ -58,11 +59,21 @@ export class KvConnectServer implements AsyncDisposable {
   private constructor(
     /** Values as they travel, each key as bytes that are one part of a key: these sort as the bytes do. */
     readonly local: Deno.Kv,
-  ) {}
+    file: string,
+  ) {
+    // The same for a server that is started again on its file.
+    const bytes = createHash("sha256").update(file).digest("hex");
+    this.#databaseId = file === ":memory:"
+      ? crypto.randomUUID()
+      : bytes.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+  }
 
-  /** Starts a server on a free port. */
-  static async start(): Promise<KvConnectServer> {
-    const server = new KvConnectServer(await Deno.openKv(":memory:"));
+  /** Starts a server on a free port, or on this one, with an empty database or the one in a file. */
+  static async start(
+    { port = 0, file = ":memory:" } = {},
+  ): Promise<KvConnectServer> {
+    const server = new KvConnectServer(await Deno.openKv(file), file);
+    if (port > 0) server.path = `http://127.0.0.1:${port}`;
     server.up();
     return server;
   }

@@ -17,7 +17,7 @@ export interface SharedStore extends AsyncDisposable {
 const STORES:
   readonly (readonly [kind: string, open: () => Promise<SharedStore>])[] = [
     ["a file", openFile],
-    ["a remote store", KvConnectServer.start],
+    ["a remote store", () => KvConnectServer.start()],
     ...Deno.env.get("DENOKV") ? [["denokv", openDenoKv] as const] : [],
   ];
 

@@ -36,7 +36,11 @@ async function startProcess(store: SharedStore, { scope = "s" } = {}) {
   const tier = new KvTier(() => Promise.resolve(kv), options);
   const isRemote = store.path.startsWith("http");
   const onChange = (name: string) => void heard.push(name);
-  const feed = new ChangeFeed({ tier, clock, scope, isRemote, onChange });
+  const delayed: string[] = [];
+  const onDelay = (name: string) => void delayed.push(name);
+  const feed = new ChangeFeed({
+    ...{ tier, clock, scope, isRemote, onChange, onDelay },
+  });
   await feed.start();
   const second = async () => {
     clock.advance(1_000);
@@ -45,7 +49,7 @@ async function startProcess(store: SharedStore, { scope = "s" } = {}) {
     await pause();
   };
   return {
-    ...{ kv, heard, errors, reads, writes, second },
+    ...{ kv, delayed, heard, errors, reads, writes, second },
     publish: (...names: string[]) =>
       names.forEach((name) => feed.publish(name)),
     /** Waits until so many names were received, while seconds pass; fails by never ending. */
@@ -125,6 +129,23 @@ Deno.test("ChangeFeed tries again until the store takes a name", async () => {
   one.publish("octo/a");
   while (one.writes.begun < 5) await one.second();
   assertEquals(await one.second().then(() => two.hears(1)), ["octo/a"]);
+});
+
+Deno.test("ChangeFeed reports each publication that is delayed once", async () => {
+  await using store = await openFile();
+  await using one = await startProcess(store);
+  await using two = await startProcess(store);
+  one.publish("octo/a");
+  await two.hears(1);
+  assertEquals(one.delayed, []);
+  one.writes.failUntil = one.writes.begun + 5;
+  one.publish("octo/b");
+  while (one.writes.begun < 4) await one.second();
+  assertEquals(one.delayed, ["octo/b"]);
+  one.publish("octo/b", "octo/c");
+  await one.second();
+  while (two.heard.length < 3) await Promise.all([one.second(), two.second()]);
+  assertEquals(one.delayed, ["octo/b", "octo/b", "octo/c"]);
 });
 
 Deno.test("ChangeFeed polls a file once a second", async () => {

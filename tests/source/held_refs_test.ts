@@ -1,7 +1,7 @@
 // Refs that only caches in front hold: how many are checked at once, and what is purged. That they are checked at all is
 // in tests/http/cache_purge_test.ts.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { RefChecks } from "../../lib/source/ref_checks.ts";
 import type { Source } from "../../lib/source/source.ts";
 import { SourceRetries } from "../../lib/source/source_retries.ts";
@@ -14,10 +14,26 @@ function openHeld() {
   const checked: (string | null)[] = [];
   const moved: (string | null)[] = [];
   const commit = { id: "a".repeat(40) };
+  const waiting: (() => void)[] = [];
+  const pauses = {
+    isOn: false,
+    turn: () => new Promise((resume) => setTimeout(resume, 0)),
+    /** Ends the checks under way; gives their number. */
+    step() {
+      const ended = waiting.splice(0);
+      for (const resume of ended) resume();
+      return ended.length;
+    },
+    release() {
+      pauses.isOn = false;
+      pauses.step();
+    },
+  };
   const source = {
-    resolve(query: Parameters<Source["resolve"]>[0]) {
+    async resolve(query: Parameters<Source["resolve"]>[0]) {
       checked.push(query.branch);
-      return Promise.resolve({ commit: commit.id, validators: "" });
+      if (pauses.isOn) await new Promise<void>((end) => waiting.push(end));
+      return { commit: commit.id, validators: "" };
     },
   } as unknown as Source;
   const refs = new RefChecks({
@@ -36,7 +52,7 @@ function openHeld() {
     }
     checked.length = 0;
   };
-  return { checked, clock, commit, moved, refs, use };
+  return { checked, clock, commit, moved, pauses, refs, use };
 }
 
 Deno.test("refreshDue() checks five refs that caches hold at once", async () => {
@@ -59,6 +75,36 @@ Deno.test("recheck() checks a pushed ref that caches hold at once", async () => 
   assertEquals([checked, moved], [["b1"], ["b1"]]);
   await refs.refreshDue(() => false);
   assertEquals(moved.toSorted(), ["b0", "b1", "b2"]);
+});
+
+Deno.test("recheck() checks eight refs at once, the pushed one first", async () => {
+  const { checked, pauses, refs, use } = openHeld();
+  await use(20);
+  pauses.isOn = true;
+  const ended = refs.recheck("o/r", "b7");
+  await pauses.turn();
+  assertEquals([checked[0], checked.length], ["b7", 8]);
+  pauses.release();
+  await ended;
+  assertEquals([checked.length, new Set(checked).size], [20, 20]);
+});
+
+Deno.test("recheck() leaves the rest to a later one", async () => {
+  const { pauses, refs, use } = openHeld();
+  await use(200);
+  pauses.isOn = true;
+  let most = 0;
+  const rechecks: Promise<void>[] = [];
+  for (let n = 0; n < 10; n++) {
+    rechecks.push(refs.recheck("o/r", `b${n * 20}`));
+    for (let turns = 0; turns < 3; turns++) {
+      await pauses.turn();
+      most = Math.max(most, pauses.step());
+    }
+  }
+  pauses.release();
+  await Promise.all(rechecks);
+  assert(most <= 16, `${most} checks at once`);
 });
 
 Deno.test("a ref that is forgotten is purged", async () => {
