@@ -672,9 +672,9 @@ function row(
 ) {
   const { path, slug, frontMatterError, match, size, lastChanged } = item;
   const title = titleOf(item);
-  const isCurrent = path === undefined
-    ? slug !== undefined && slug === state.slug
-    : path === state.path;
+  const isCurrent = state.slug === ""
+    ? path !== undefined && path === state.path
+    : slug === state.slug;
   const second = frontMatterError
     ? html`<span class="second bad">Front matter, line ${frontMatterError.line}: ${
       shortText(frontMatterError.message)

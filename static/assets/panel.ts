@@ -258,7 +258,7 @@ class Filters extends Component<FiltersProps> {
   }
 
   #row(filter: readonly [string, string] | null, at: number) {
-    const { filters } = this.props;
+    const { filters, subjects } = this.props;
     const parts = filter === null
       ? { subject: "", sign: "", text: "" }
       : filterParts(filter);
@@ -282,7 +282,9 @@ class Filters extends Component<FiltersProps> {
         onChange=${change}>
             <input name=${`subject-${at}`} aria-label=${`What filter ${number} is about`}
               list="offers-subject" defaultValue=${parts.subject}
-              placeholder="frontMatter.tags" autocomplete="off" spellcheck="false" />
+              placeholder=${subjects.at(
+                -1,
+              )} autocomplete="off" spellcheck="false" />
             <select name=${`sign-${at}`} aria-label=${`How filter ${number} compares`}>${OPERATORS
               .map(([sign, words]) =>
                 html`<option value=${sign} selected=${
@@ -468,7 +470,7 @@ function controlsOf(state: State, set: Set) {
 }
 
 function sortOffers(keys: readonly string[]): string[] {
-  return ["path", "name", "size", ...keys].flatMap((key) => [key, `-${key}`]);
+  return keys.flatMap((key) => [key, `-${key}`]);
 }
 
 function listControls(state: State, set: Set, keys: readonly string[]) {
@@ -476,9 +478,13 @@ function listControls(state: State, set: Set, keys: readonly string[]) {
   const isData = DATA_FILE.test(state.collection);
   const hasFields = state.fields !== "";
   const own = ["slug", "name", "path", "size", "excerpt", "html"];
+  const sorting = isData ? keys : ["path", "name", "size", ...keys];
   return html`
     ${field("search", { hint: "words of the text", type: "search" })}
-    ${field("sort", { offers: sortOffers(keys), hint: "path" })}
+    ${field("sort", {
+      offers: sortOffers(sorting),
+      hint: isData ? "as in the file" : "path",
+    })}
     ${field("fields", {
       offers: isData ? ["index", ...keys] : [...own, ...keys],
       isList: true,
@@ -525,7 +531,10 @@ function itemControls(state: State, set: Set, keys: readonly string[]) {
       set=${(slug: string) => slug !== "" && change({ slug, path: "" })} />
     ${field("linkTemplate", { hint: "/blog/{slug}" })}
     ${hasNeighbors &&
-      field("sort", { offers: sortOffers(keys), hint: "path" })}
+      field("sort", {
+        offers: sortOffers(["path", "name", "size", ...keys]),
+        hint: "path",
+      })}
     ${hasNeighbors && kinds}
     ${hasNeighbors && html`
       <${Filters} filters=${state.filters}

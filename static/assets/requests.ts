@@ -291,9 +291,10 @@ type Data = Record<string, unknown>;
 
 /** A value in JavaScript, with a line for each key. */
 function literal(value: unknown, indent = ""): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return JSON.stringify(value);
+  if (Array.isArray(value)) {
+    return `[${value.map((part) => literal(part)).join(", ")}]`;
   }
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const lines = Object.entries(value).map(([key, part]) =>
     `${indent}  ${/^[a-z]\w*$/i.test(key) ? key : JSON.stringify(key)}: ${
       literal(part, `${indent}  `)
