@@ -248,15 +248,6 @@ interface FiltersProps {
 
 /** The filters, one in a row, and a row for another. */
 class Filters extends Component<FiltersProps> {
-  /** The filters that the rows have; others come from elsewhere, in rows of their own. */
-  #known = "";
-  #generation = 0;
-
-  #set(filters: Pairs) {
-    this.#known = JSON.stringify(filters);
-    this.props.set(filters);
-  }
-
   #row(filter: readonly [string, string] | null, at: number) {
     const { filters, subjects } = this.props;
     const parts = filter === null
@@ -274,11 +265,11 @@ class Filters extends Component<FiltersProps> {
       const isWhole = changed.subject !== "" &&
         (changed.text !== "" || changed.sign === "[exists]");
       if (!isWhole) return;
-      this.#set(filters.toSpliced(at, 1, filterOf(changed)));
+      this.props.set(filters.toSpliced(at, 1, filterOf(changed)));
     };
     const number = at + 1;
     return html`
-      <div class="filter-row" key=${`${this.#generation} ${at}`}
+      <div class="filter-row" key=${at}
         onChange=${change}>
             <input name=${`subject-${at}`} aria-label=${`What filter ${number} is about`}
               list="offers-subject" defaultValue=${parts.subject}
@@ -304,9 +295,6 @@ class Filters extends Component<FiltersProps> {
 
   override render() {
     const { filters, subjects } = this.props;
-    const known = JSON.stringify(filters);
-    if (known !== this.#known) this.#generation++;
-    this.#known = known;
     return html`<div class="field filters" role="group" aria-label="filter">
       <span>filter</span><div>
         <datalist id="offers-subject">${

@@ -319,12 +319,16 @@ function colored(text: string) {
   return [...parts, text.slice(end)];
 }
 
-/** An address whose parameters can be told from each other. */
+/** Characters that stand for themselves where nothing is quoted. */
+const PLAIN = /%(?:21|24|27|28|29|2A|2C|2F|3A|40|5B|5D|7B|7D)/gi;
+
+/** An address whose parameters can be read and told from each other; the one that is copied is encoded strictly. */
 function coloredAddress(url: string) {
   const [place = "", query = ""] = url.split("?", 2);
   const at = place.lastIndexOf("/api/");
   const parameters = query.split("&").map((pair, index) => {
-    const [name = "", value = ""] = pair.split("=", 2);
+    const [name = "", value = ""] = pair.replaceAll(PLAIN, decodeURIComponent)
+      .split("=", 2);
     return html`<span class="pair">${index === 0 ? "?" : "&"}<span
       class="hljs-attr">${name}</span>=<span class="v-string">${value}</span></span>`;
   });
