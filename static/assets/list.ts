@@ -469,7 +469,11 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
             })
           )}
           ${hasHistory &&
-            header(state, { label: "Changed", key: null, kind: "date" })}
+            header(state, {
+              label: "Changed",
+              key: "lastChanged.date",
+              kind: "date",
+            })}
           ${hasSizes &&
             header(state, { label: "Size", key: "size", kind: "size" })}
         </tr></thead>

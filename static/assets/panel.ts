@@ -413,6 +413,9 @@ type Name = {
 /** What changes which items a list has, or their order: it begins with its first page. */
 const SELECTING = ["search", "sort", "limit", "kind", "recursive", "filters"];
 
+/** What every list of files can be sorted by; the last one needs a token. */
+const SORTING = ["path", "name", "size", "lastChanged.date"];
+
 /** Makes the controls of a state. */
 function controlsOf(state: State, set: Set) {
   const change = (part: Partial<State>) => {
@@ -465,8 +468,16 @@ function listControls(state: State, set: Set, keys: readonly string[]) {
   const { change, field, check, kinds } = controlsOf(state, set);
   const isData = DATA_FILE.test(state.collection);
   const hasFields = state.fields !== "";
-  const own = ["slug", "name", "path", "size", "excerpt", "html"];
-  const sorting = isData ? keys : ["path", "name", "size", ...keys];
+  const own = [
+    "slug",
+    "name",
+    "path",
+    "size",
+    "excerpt",
+    "html",
+    "lastChanged",
+  ];
+  const sorting = isData ? keys : [...SORTING, ...keys];
   return html`
     ${field("search", { hint: "words of the text", type: "search" })}
     ${field("sort", {
@@ -520,7 +531,7 @@ function itemControls(state: State, set: Set, keys: readonly string[]) {
     ${field("linkTemplate", { hint: "/blog/{slug}" })}
     ${hasNeighbors &&
       field("sort", {
-        offers: sortOffers(["path", "name", "size", ...keys]),
+        offers: sortOffers([...SORTING, ...keys]),
         hint: "path",
       })}
     ${hasNeighbors && kinds}

@@ -772,6 +772,12 @@ browserTest(
     const changed = page.locator(".list tbody tr").first().locator(".k-date")
       .last();
     assertMatch(await changed.innerText(), /^\d{4}-\d\d-\d\d$/);
+    const header = page.locator("thead").getByRole("link", { name: "Changed" });
+    await header.click();
+    await page.locator('th[aria-sort="descending"]', { hasText: "Changed" })
+      .waitFor();
+    await rows(page).first().waitFor();
+    assertMatch(searchOf(page), /&sort=-lastChanged\.date&/);
     await rows(page).first().click();
     assertMatch(
       await page.locator(".file .history").innerText(),
