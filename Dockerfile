@@ -16,6 +16,7 @@ COPY --chown=deno:deno lib ./lib
 COPY --chown=deno:deno packages ./packages
 COPY --chown=deno:deno routes ./routes
 COPY --chown=deno:deno static ./static
+COPY --chown=deno:deno docs ./docs
 COPY --chown=deno:deno examples ./examples
 
 # Chooses between the published packages and the stand-ins, once for the image, and downloads what the service runs.

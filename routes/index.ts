@@ -13,7 +13,7 @@ export const handler = define.handlers({
   async GET({ state: { services: { config }, context } }) {
     // A deleted folder must not break the page.
     const names = await localRepositoryNames(config).catch(() => []);
-    return pageResponse(context, "index.html", {
+    const values = {
       local: escapeHtml(names.slice(0, MAX_NAMES).join(" ")),
       open: String(config.allowedRepos === null),
       allowed: escapeHtml(
@@ -21,6 +21,12 @@ export const handler = define.handlers({
           .filter((name) => !name.startsWith(`${LOCAL_OWNER}/`))
           .slice(0, MAX_NAMES).join(" "),
       ),
-    });
+    };
+    return pageResponse(
+      context,
+      "index.html",
+      () => values,
+      JSON.stringify(values),
+    );
   },
 });

@@ -12,6 +12,6 @@ export const handler = define.handlers({
     }
     const names = await localRepositoryNames(config).catch(() => []);
     const local = escapeHtml(names.join(" "));
-    return pageResponse(context, "reference.html", { local });
+    return pageResponse(context, "reference.html", () => ({ local }), local);
   },
 });

@@ -233,17 +233,23 @@ function served(source: string): string {
 
 /**
  * Responds with a page of static/. {@linkcode fillPage} inserts `values`.
- * `%assets%` is the folder of the assets.
+ * `%assets%` is the folder of the assets. Pages with the same `key` are made
+ * once.
  */
 export async function pageResponse(
   context: HttpContext,
   name: string,
-  values: Readonly<Record<string, string>> = {},
+  values: () =>
+    | Readonly<Record<string, string>>
+    | Promise<
+      Readonly<Record<string, string>>
+    >,
+  key: string,
 ): Promise<Response> {
-  const body = await once(JSON.stringify([name, values]), async () => {
+  const body = await once(`${name} ${key}`, async () => {
     const { version } = await once("assets", readAssets);
     const html = await fillPage(name, {
-      ...values,
+      ...await values(),
       assets: `assets/${version}`,
     });
     return await textBody(html, HTML);

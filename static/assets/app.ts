@@ -8,15 +8,20 @@ import {
   focusFirstRow,
   Folders,
   type FoldersBody,
+  keysOf,
   type ListBody,
   ListPanel,
 } from "./list.ts";
-import { announce, Loader, snippetsFor } from "./requests.ts";
+import type { ItemProps } from "./item.ts";
+import { announce, Loader } from "./requests.ts";
 import {
+  closed,
   DATA_FILE,
   EMPTY,
-  itemParameters,
+  hasFile,
   listParameters,
+  openParameters,
+  operationUrl,
   parsePlace,
   readState,
   type State,
@@ -47,6 +52,8 @@ let focusNext: "row" | "file" | "" = "";
 /** The field that had the focus before, which may be drawn anew. */
 let fieldId = "";
 let itemModule: typeof import("./item.ts") | null = null;
+/** Comes with the first list: a browser has six connections for what the page needs at once. */
+let panelModule: typeof import("./panel.ts") | null = null;
 
 /** The repository that a deployment shows by itself; null: none. */
 function firstState(): State | null {
@@ -66,7 +73,27 @@ function go(state: State): void {
   show(state);
 }
 
-function show(state: State | null, { again = false } = {}): void {
+/** The same from a control, which keeps the focus. */
+function set(state: State): void {
+  history.pushState(null, "", stateUrl(state));
+  show(state, { hasFocus: true });
+}
+
+/** Keys of the items that were last listed. */
+let keys: readonly string[] = [];
+
+function listUrl(state: State): string {
+  return operationUrl(
+    "list-collection-items",
+    listParameters(state),
+    "http://h",
+  );
+}
+
+function show(
+  state: State | null,
+  { again = false, hasFocus = false } = {},
+): void {
   const before = current;
   current = state;
   document.title = titleOf(state);
@@ -76,35 +103,39 @@ function show(state: State | null, { again = false } = {}): void {
     item.clear();
     return paint();
   }
-  const moved = before === null ||
-    stateUrl({ ...state, path: "", view: "preview" }) !==
-      stateUrl({ ...before, path: "", view: "preview" });
-  if (moved) {
+  const moved = before === null || listUrl(state) !== listUrl(before);
+  const isOther = state.path !== before?.path || state.slug !== before?.slug;
+  if (moved && !hasFocus) {
     focusNext = "row";
     fieldId = document.activeElement?.id ?? "";
-  } else if (
-    state.path !== "" && state.path !== before?.path && !WIDE.matches
-  ) focusNext = "file";
+  } else if (hasFile(state) && isOther && !WIDE.matches) focusNext = "file";
   // A reader who goes somewhere tries again what had a problem.
   const options = (loader: Loader<unknown>) => ({
     again: again || loader.answer?.problem != null,
   });
   void list.load("list-collection-items", listParameters(state), options(list));
-  if (state.path === "") item.clear();
-  else {
+  if (!hasFile(state)) {
+    item.clear();
+    void loadPanelModule();
+  } else {
     void loadItemModule();
-    const parameters = itemParameters(state, [["includeHtml", "true"]]);
-    void item.load("get-item-content", parameters, options(item));
+    void item.load("get-item-content", openParameters(state), options(item));
   }
   paint();
-  if (state.path === "" && before !== null && before.path !== "" && !moved) {
-    focusRow(before.path);
+  if (!hasFile(state) && before !== null && hasFile(before) && !moved) {
+    focusRow(before.path || before.slug);
   }
 }
 
 async function loadItemModule() {
   if (itemModule !== null) return;
   itemModule = await import("./item.ts");
+  paint();
+}
+
+async function loadPanelModule() {
+  if (panelModule !== null) return;
+  panelModule = await import("./panel.ts");
   paint();
 }
 
@@ -116,7 +147,7 @@ function focusRow(path: string) {
 
 function titleOf(state: State | null): string {
   if (state === null) return "Repo Collections";
-  const name = state.path.split("/").at(-1);
+  const name = (state.path || state.slug).split("/").at(-1);
   return `${name ? `${name}, ` : ""}${placeOf(state)} – Repo Collections`;
 }
 
@@ -139,12 +170,13 @@ function loadFolders({ owner, repo, branch }: State): void {
     ["owner", owner],
     ["repo", repo],
     ["branch", branch],
-    ["path", browsedPath()],
   ]);
 }
 
 function paint(): void {
   if (current !== null) loadFolders(current);
+  const { items = [] } = list.answer?.body ?? {};
+  if (items.length > 0) keys = keysOf(items);
   render(html`<${App} />`, root);
   if (focusNext === "row" && list.answer !== null) {
     focusNext = "";
@@ -235,30 +267,29 @@ class PlaceBar
       <form class="place" aria-label="Place" novalidate autocomplete="off"
         autocapitalize="none"
         spellcheck="false" onSubmit=${this.#submit} onKeyDown=${this.#escape}>
-            <label class="hidden" for="repository">Repository</label>
-            <input id="repository" name="repository" key=${`r ${name}`} defaultValue=${name} placeholder="owner/repo, or an address"
-              size=${Math.max(
-                12,
-                name.length || 24,
-              )} aria-invalid=${fault !== ""} aria-describedby=${fault
-                ? "fault"
-                : null}
-              onPaste=${this.#paste} onFocus=${(event: FocusEvent) =>
-                (event.target as HTMLInputElement).select()} />
-            ${current !== null && html`
-              ${owner !== "local" && html`
-                <span class="at" aria-hidden="true">@</span>
-                <label class="hidden" for="branch">Branch</label>
-                <input id="branch" name="branch" key=${`b ${name} ${branch}`} defaultValue=${branch}
-                  placeholder="main"
-                  size=${Math.max(6, branch.length)} />
-              `}
-              ${this.#path(current)}
-            `}
-            <button class="hidden" tabindex="-1">Show</button>
-            ${fault &&
-              html`<p id="fault" class="fault" role="alert">${fault}</p>`}
-          </form>
+        <div class="fields-row">
+        <label class="outlined repository"><span>Repository</span><input
+          id="repository" name="repository" key=${`r ${name}`}
+          defaultValue=${name} placeholder="owner/repo, or an address"
+          list="repositories" aria-invalid=${fault !== ""}
+          aria-describedby=${fault ? "fault" : null} onPaste=${this.#paste}
+          onFocus=${(event: FocusEvent) =>
+            (event.target as HTMLInputElement).select()} /></label>
+        <datalist id="repositories">${repositories().map((name) =>
+          html`<option value=${name} />`
+        )}</datalist>
+        ${current !== null && html`
+          ${owner !== "local" && html`
+            <label class="outlined branch"><span>Branch</span><input
+              id="branch" name="branch" key=${`b ${name} ${branch}`}
+              defaultValue=${branch} placeholder="main" /></label>
+          `}
+          ${this.#path(current)}
+        `}
+        </div>
+        <button class="hidden" tabindex="-1">Show</button>
+        ${fault && html`<p id="fault" class="fault" role="alert">${fault}</p>`}
+      </form>
     `;
   }
 
@@ -304,50 +335,53 @@ class PlaceBar
   }
 }
 
-/** Beside the list while no file is open. */
+/** In the place of the list while no repository is chosen. */
 function Welcome() {
-  const url = list.url;
-  const snippet = url === "" ? "" : snippetsFor(url).at(-1)!.text;
   const accounts = allowed.filter((name) => name.endsWith("/*"))
     .map((name) => name.slice(0, -2)).join(", ");
   return html`
     <section class="pane welcome" aria-label="About">
       <div class="body">
-          <h2 class="claim">A folder of a repository, as an API</h2>
-          <p>One <code>GET</code> request lists the files of a collection, with their front matter; another reads a file, as
-            text, as safe HTML or as bytes. Any page may send them, and no answer is more than 60 seconds behind the
-            repository while GitHub answers.</p>
-          ${snippet && html`
-            <h3>This list, in your page</h3>
-            <pre class="code" tabindex="0" aria-label="Code">${snippet}</pre>
-          `}
-          ${examples().length > 0 && html`
-            <h3>Look at</h3>
-            <ul class="examples">${examples()}</ul>
-          `}
-          <p class="soft">${current === null
-            ? isOpen
-              ? "Type owner/repo above, or paste the address of a page at GitHub."
-              : `This deployment serves chosen repositories only${
-                accounts === "" ? "" : `, and those of ${accounts}`
-              }.`
-            : html`
-              Choose a file, or press <kbd>/</kbd> to filter. The <a
-                href="reference">reference</a> has every parameter.
-            `}</p>
-        </div>
+        <h2 class="claim">A folder of a repository, as an API</h2>
+        <p>One <code>GET</code> request lists the files of a collection, with
+          their front matter; another reads a file, as text, as safe HTML or as
+          bytes. Any page may send them, and no answer is more than 60 seconds
+          behind the repository while GitHub answers.</p>
+        ${examples().length > 0 && html`<h3>Look at</h3>${exampleList()}`}
+        <p class="soft">${isOpen
+          ? "Type owner/repo above, or paste the address of a page at GitHub."
+          : `This deployment serves chosen repositories only${
+            accounts === "" ? "" : `, and those of ${accounts}`
+          }.`}</p>
+      </div>
     </section>
   `;
 }
 
-function examples() {
+/** Names of repositories that this deployment offers. */
+function repositories(): string[] {
+  return [
+    ...locals.map((name) => `local/${name}`),
+    ...allowed.filter((name) => !name.endsWith("/*")),
+  ];
+}
+
+function exampleList() {
+  return html`<ul class="examples">${
+    examples().map(([label, state]) =>
+      html`<li><a href=${stateUrl(state)}>${label}</a></li>`
+    )
+  }</ul>`;
+}
+
+function examples(): [string, State][] {
   const blog: State = {
     ...EMPTY,
     owner: "local",
     repo: "blog",
     collection: "posts",
   };
-  const states: [string, State][] = [
+  return [
     ...locals.includes("blog")
       ? [
         ["The example blog, newest first", {
@@ -379,51 +413,87 @@ function examples() {
       }]] as [string, State][]
       : [],
   ];
-  return states.map(([label, state]) =>
-    html`<li><a href=${stateUrl(state)}>${label}</a></li>`
-  );
+}
+
+/** On a narrow screen the list and its request take turns. */
+function switcher(state: State) {
+  const link = (label: string, view: State["view"]) =>
+    html`<a href=${stateUrl({ ...state, view })} aria-current=${
+      state.view === view ? "true" : null
+    }>${label}</a>`;
+  return html`
+    <nav class="views switch"
+      aria-label="List or request">${link("List", "preview")}${link(
+        "Request",
+        "request",
+      )}</nav>
+  `;
 }
 
 function App() {
   const isBusy = list.isWaiting || item.isWaiting;
-  const file = current !== null && current.path !== "";
+  const view = current === null
+    ? "none"
+    : hasFile(current)
+    ? "file"
+    : current.view === "request"
+    ? "request"
+    : "list";
   return html`
     <a class="skip" href="#main">Skip to the content</a>
     <header class="bar">
       <div class="progress" role="progressbar" aria-label="Loading"
         hidden=${!isBusy}></div>
-      <a class="brand" href="./"
-        aria-label="Repo Collections"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
+      <a class="brand"
+        href="./"><svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect
         x="3" y="7" width="26" height="22" rx="5" fill="#1d7a5f" /><rect x="7" y="3" width="18" height="8" rx="3" fill="#8fd3b6" /><path
         d="M9 16h14M9 20.5h14M9 25h8" stroke="#fff" stroke-width="2" stroke-linecap="round" /></svg><span>Repo Collections</span></a>
       <${PlaceBar} />
       <nav class="pages" aria-label="Pages of this service">
         <a href="./" aria-current="page">Playground</a>
         <a href="reference">Reference</a>
+        <a href="guides">Guides</a>
       </nav>
     </header>
-    ${!file && current !== null && html`
+    ${(view === "list" || view === "request") && html`
       <aside class="tagline"
         aria-label="What this is"><strong>Repo Collections</strong> gives a folder of a repository as JSON to any page.</aside>
     `}
-    <main class="panes" id="main" tabindex="-1" data-file=${file}>
+    <main class="panes" id="main" tabindex="-1" data-view=${view}>
       <h1 class="hidden">${current === null
         ? "Repo Collections"
         : placeOf(current)}</h1>
-      ${current === null ? null : html`
-        <${Folders} state=${current} loader=${folders} path=${browsedPath()}
-          isOpen=${WIDER.matches} />
-        <${ListPanel} state=${current} loader=${list} go=${go}
-          retry=${() => show(current, { again: true })} />
-      `}
-      ${current !== null && current.path !== ""
-        ? itemModule === null
-          ? html`<section class="pane file" aria-label="File" aria-busy="true"></section>`
-          : html`<${itemModule.ItemPanel} state=${current} loader=${item} retry=${() =>
-            show(current, { again: true })} />`
-        : html`<${Welcome} />`}
+      ${current === null ? html`<${Welcome} />` : panes(current)}
     </main>
   `;
+}
+
+function panes(state: State) {
+  const { owner, repo, branch } = state;
+  const retry = () => show(state, { again: true });
+  const common = { state, set, retry, keys };
+  return html`
+    <${Folders} key=${`${owner}/${repo}@${branch}`} state=${state}
+      loader=${folders} path=${browsedPath()} isOpen=${WIDER.matches}><section
+        class="others" aria-label="Look at"><h2>Look at</h2>${exampleList()}</section><//>
+    ${!hasFile(state) && switcher(state)}
+    <${ListPanel} state=${state} loader=${list} go=${go} retry=${retry} />
+    ${hasFile(state) ? filePane(common) : panelModule === null
+      ? html`
+        <section class="pane api" aria-label="Request and answer"
+          aria-busy="true"></section>
+      `
+      : html`
+        <${panelModule.RequestPanel} ...${common} loader=${list}
+          isOpen=${WIDE.matches} />
+      `}
+  `;
+}
+
+function filePane(common: Omit<ItemProps, "loader">) {
+  return itemModule === null
+    ? html`<section class="pane file" aria-label="File" aria-busy="true"></section>`
+    : html`<${itemModule.ItemPanel} ...${common} loader=${item} />`;
 }
 
 document.addEventListener("click", (event) => {
@@ -449,10 +519,8 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     document.getElementById("filter")?.focus();
   } else if (
-    event.key === "Escape" && current !== null && current.path !== ""
-  ) {
-    go({ ...current, path: "", view: "preview" });
-  }
+    event.key === "Escape" && current !== null && hasFile(current)
+  ) go(closed(current));
 });
 // A menu that is left is closed.
 for (const type of ["click", "focusin"]) {

@@ -14,7 +14,7 @@ import type { TreeBuilder, TreeElement } from "./tree.ts";
 /** A piece of work for the worker. */
 export type Job =
   | {
-    readonly kind: "json" | "notebook" | "html" | "answer" | "drawing";
+    readonly kind: "json" | "notebook" | "html" | "drawing";
     readonly text: string;
   }
   | {
@@ -49,8 +49,6 @@ export function convert(job: Job, highlight: Highlight): Tree {
         return writeNotebook(tree, job.text);
       case "html":
         return writeHtml(tree, job.text);
-      case "answer":
-        return writeAnswer(tree, job.text);
       case "drawing":
         // The browser draws it, if it may.
         return checkDrawing(job.text);
@@ -148,16 +146,6 @@ function membersOf(value: unknown): Members {
     length,
     words: `${Array.isArray(value) ? "[ ]" : "{ }"} ${length} ${noun}`,
   };
-}
-
-/** An answer of the service, on many lines. */
-function writeAnswer(tree: TreeBuilder, text: string): void {
-  const element = tree.add(tree.root, "pre", {
-    class: "code",
-    tabindex: "0",
-    "aria-label": "Answer",
-  });
-  tree.code(element, [[JSON.stringify(parseJson(text), null, 2), []]]);
 }
 
 /** The first rows and columns of a text of separated values (RFC 4180). */

@@ -2,16 +2,12 @@
 // The open file: its head, front matter and content. Loaded when the first file is opened.
 
 import { html } from "./preact.js";
-import { titleOf } from "./list.ts";
+import { type Change, titleOf } from "./list.ts";
+import { RequestBody } from "./panel.ts";
 import { type FileBody, Preview, sourceOf } from "./preview.ts";
+import { type Loader, ProblemPanel, Progress, sizeWords } from "./requests.ts";
 import {
-  type Loader,
-  ProblemPanel,
-  Progress,
-  RequestLine,
-  sizeWords,
-} from "./requests.ts";
-import {
+  closed,
   DATA_FILE,
   EMPTY,
   itemParameters,
@@ -22,17 +18,20 @@ import {
 import type { TreeBuilder, TreeElement } from "./tree.ts";
 import { skeleton, treeView } from "./view.ts";
 
-interface ItemProps {
+/** What the panel of a file is given. */
+export interface ItemProps {
   readonly state: State;
   readonly loader: Loader<FileBody>;
   readonly retry: () => void;
+  readonly set: (state: State) => void;
+  readonly keys: readonly string[];
 }
 
 /** The panel of the open file. */
-export function ItemPanel({ state, loader, retry }: ItemProps) {
+export function ItemPanel({ state, loader, retry, set, keys }: ItemProps) {
   const { answer, isWaiting } = loader;
   const file = answer?.body ?? null;
-  const name = state.path.split("/").at(-1)!;
+  const name = (state.path || state.slug).split("/").at(-1)!;
   const view = (label: string, to: State["view"]) =>
     html`<a href=${stateUrl({ ...state, view: to })} aria-current=${
       state.view === to ? "true" : null
@@ -41,47 +40,67 @@ export function ItemPanel({ state, loader, retry }: ItemProps) {
     <section class="pane file" aria-label="File" aria-busy=${isWaiting}>
       <header class="head">
         <a class="back" aria-label="Back"
-          href=${stateUrl({
-            ...state,
-            path: "",
-            view: "preview",
-          })}><svg viewBox="0 0 16 16" width="16" height="16"
+          href=${stateUrl(
+            closed(state),
+          )}><svg viewBox="0 0 16 16" width="16" height="16"
             aria-hidden="true"><path d="M10 3L5 8l5 5" /></svg><span aria-hidden="true">Back</span></a>
         <h2 id="file-title" tabindex="-1">${file === null
           ? name
           : titleOf(file)}</h2>
-        <nav class="views" aria-label="Views">${view(
-          "Preview",
-          "preview",
-        )}${view(
-          "Source",
-          "source",
-        )}</nav>
-        <a class="close" href=${stateUrl({
-          ...state,
-          path: "",
-          view: "preview",
-        })}
+        <nav class="views"
+          aria-label="Views">${view(
+            "Preview",
+            "preview",
+          )}${view(
+            "Source",
+            "source",
+          )}${view("Request", "request")}</nav>
+        <a class="close" href=${stateUrl(closed(state))}
           aria-label="Close the file"><svg viewBox="0 0 16 16"
             width="16" height="16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8" /></svg></a>
       </header>
-      <div class="body" key=${state.path} tabindex="0" role="region"
-        aria-label="Content">
-          <${Progress} loader=${loader} />
-          ${isWaiting && skeleton()}
-          ${answer?.problem != null &&
-            html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`}
-          ${file !== null && fileBody(file, state)}
-        </div>
-      <${RequestLine} loader=${loader} />
+      <div class="body" key=${`${state.path} ${state.slug} ${
+        state.view === "request"
+      }`} tabindex="0" role="region"
+        aria-label="Content">${state.view === "request"
+          ? html`
+            <${RequestBody} state=${state} loader=${loader} set=${set}
+              retry=${retry} keys=${keys} isOpen=${true} />
+          `
+          : html`
+            <${Progress} loader=${loader} />
+            ${isWaiting && skeleton()}
+            ${answer?.problem != null &&
+              html`<${ProblemPanel} problem=${answer.problem} state=${state} onRetry=${retry} />`}
+            ${file !== null && fileBody(file, state)}
+          `}</div>
     </section>
+  `;
+}
+
+/** When the file was changed and made, where that was asked for. */
+function historyLine({ lastChanged, created }: FileBody) {
+  if (lastChanged === undefined) return null;
+  const day = ({ date }: Change) =>
+    html`<time datetime=${date}>${date.slice(0, 10)}</time>`;
+  return html`
+    <p
+      class="meta history"><span>Changed ${day(lastChanged)} by ${lastChanged
+        .author.name.slice(0, 100)}: ${lastChanged.message.slice(
+          0,
+          200,
+        )}</span> <code>${lastChanged.commit.slice(0, 7)}</code>${created &&
+        html`<span>Created ${day(created)}</span>`}</p>
   `;
 }
 
 function fileBody(file: FileBody, state: State) {
   const raw = operationUrl(
     "get-item-content",
-    itemParameters(state, [["format", "raw"]]),
+    itemParameters({ ...state, path: file.path, slug: "" }, [[
+      "format",
+      "raw",
+    ]]),
     document.baseURI,
   );
   return html`
@@ -102,6 +121,7 @@ function fileBody(file: FileBody, state: State) {
         }>Show its rows</a>`}
       ${file.htmlUrl &&
         html`<a href=${file.htmlUrl} target="_blank" rel="noopener">View on GitHub</a>`}</p>
+    ${historyLine(file)}
     ${file.frontMatterError &&
       html`<p class="notice bad">The front matter does not parse, line ${file.frontMatterError.line}:
       ${file.frontMatterError.message}</p>`}

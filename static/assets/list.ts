@@ -2,18 +2,16 @@
 // The list of a collection: its rows with the columns that their front matter gives, filters as chips, and the pager.
 
 import { Component, html } from "./preact.js";
+import { Loader, ProblemPanel, Progress, sizeWords } from "./requests.ts";
 import {
-  Loader,
-  ProblemPanel,
-  Progress,
-  RequestLine,
-  sizeWords,
-} from "./requests.ts";
-import {
+  closed,
   EMPTY,
+  feedParameters,
   filterWords,
   inNames,
   listParameters,
+  opened,
+  operationUrl,
   parseFilter,
   type State,
   stateUrl,
@@ -22,11 +20,21 @@ import {
 /** Front matter, or a part of it. */
 export type Data = Readonly<Record<string, unknown>>;
 
-/** What is shown of an item. */
+/** The commit that last changed a file, or the first one that did. */
+export interface Change {
+  readonly date: string;
+  readonly commit: string;
+  readonly author: { readonly name: string };
+  readonly message: string;
+}
+
+/** What is shown of an item. With `fields` it has only what these name. */
 export interface Item {
-  readonly name: string;
-  readonly path: string;
-  readonly size: number;
+  readonly name?: string;
+  readonly path?: string;
+  readonly slug?: string;
+  readonly size?: number;
+  readonly lastChanged?: Change;
   readonly frontMatter?: Data;
   /** Of a row of a data file, which has no name, path or size. */
   readonly data?: unknown;
@@ -187,10 +195,30 @@ function titleKeyOf(item: Pick<Item, "frontMatter">): string | undefined {
   });
 }
 
+/** The name of an item's file, or what else it is told by. */
+function nameOf({ name, path, slug }: Item): string {
+  return name ?? path?.split("/").at(-1) ?? slug ?? "";
+}
+
 /** The text of a row. */
-export function titleOf(item: Pick<Item, "name" | "frontMatter">): string {
+export function titleOf(item: Item): string {
   const key = titleKeyOf(item);
-  return shortText(key === undefined ? item.name : String(valueOf(item, key)));
+  const text = key === undefined ? nameOf(item) : String(valueOf(item, key));
+  return shortText(text || "Without a name");
+}
+
+/** The keys of some items that parameters can name. */
+export function keysOf(items: readonly Item[]): string[] {
+  const data = items.map(({ data }) => ({ frontMatter: cellsOf({ data }) }));
+  const named = (of: readonly Item[], prefix: string) =>
+    [...valuesByKey(of).keys()].filter((key) =>
+      key !== "" && isAddressable(key)
+    )
+      .map((key) => prefix + key);
+  return [
+    ...named(items, "frontMatter."),
+    ...items.some(({ data }) => data !== undefined) ? named(data, "data.") : [],
+  ].slice(0, MAX_KEYS);
 }
 
 /** The state with a filter more; a new search replaces another, and has an order of its own. */
@@ -320,9 +348,9 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
     }
         ${body !== null && this.#rows(body)}
       </div>
-      <${RequestLine} loader=${loader}>${
+      <footer class="request"><div class="line">${
       body !== null && pager(body, state)
-    }<//>
+    }${feedLink(state)}</div></footer>
     </section>`;
   }
 
@@ -403,7 +431,11 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
       `;
     }
     const columns = columnsOf(items);
-    const hasTitles = items.some((item) => titleOf(item) !== item.name);
+    const hasTitles = items.some((item) => titleKeyOf(item) !== undefined);
+    const hasSizes = items.some(({ size }) => size !== undefined);
+    const hasHistory = items.some(({ lastChanged }) =>
+      lastChanged !== undefined
+    );
     const titleKeys = new Set(items.flatMap((item) => titleKeyOf(item) ?? []));
     // Titles under several keys have no order of their own.
     const titleKey = titleKeys.size === 1
@@ -413,9 +445,12 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
       state.sort === "" && state.search === "";
     const root = collection.path === "" ? "" : `${collection.path}/`;
     const groups = isGrouped
-      ? Map.groupBy(items, ({ path }) => folderOf(path.slice(root.length)))
+      ? Map.groupBy(
+        items,
+        ({ path = "" }) => folderOf(path.slice(root.length)),
+      )
       : new Map([["", items]]);
-    const width = columns.length + 2;
+    const width = columns.length + 1 + Number(hasSizes) + Number(hasHistory);
     return html`
       ${warnings.map((warning) => html`<p class="notice">${warning}</p>`)}
       <table>
@@ -433,7 +468,14 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
               kind,
             })
           )}
-          ${header(state, { label: "Size", key: "size", kind: "size" })}
+          ${hasHistory &&
+            header(state, {
+              label: "Changed",
+              key: "lastChanged.date",
+              kind: "date",
+            })}
+          ${hasSizes &&
+            header(state, { label: "Size", key: "size", kind: "size" })}
         </tr></thead>
         ${[...groups].map(([folder, members]) =>
           html`<tbody key=${folder}>
@@ -442,20 +484,24 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
               <tr class="group">
                 <th colspan=${width} scope="rowgroup">
                           <a href=${stateUrl({
-                            ...state,
+                            ...closed(state),
                             collection: root + folder,
                             page: "",
-                            path: "",
                           })}>${shortText(folder)}</a></th>
               </tr>
             `
           }
           ${
-            members.map((item) =>
+            members.map((item, at) =>
               row(item, {
                 state,
                 columns,
-                secondary: isGrouped ? item.name : item.path.slice(root.length),
+                hasHistory,
+                hasSizes,
+                at,
+                secondary: isGrouped
+                  ? nameOf(item)
+                  : item.path?.slice(root.length) ?? nameOf(item),
               })
             )
           }
@@ -469,7 +515,7 @@ export class ListPanel extends Component<ListProps, { facetsOpen: boolean }> {
 const MAX_DATA_COLUMNS = 20;
 
 /** The mapping in a row; a row that is none has one nameless value. */
-function cellsOf({ data }: Item): Data {
+function cellsOf({ data }: Pick<Item, "data">): Data {
   return typeof data === "object" && data !== null && !Array.isArray(data)
     ? data as Data
     : { "": data };
@@ -615,17 +661,24 @@ function header(state: State, { label, key, kind }: Header) {
   }</span></a></th>`;
 }
 
+interface RowOptions {
+  readonly state: State;
+  readonly columns: readonly Column[];
+  readonly hasHistory: boolean;
+  readonly hasSizes: boolean;
+  readonly at: number;
+  readonly secondary: string;
+}
+
 function row(
   item: Item,
-  { state, columns, secondary }: {
-    state: State;
-    columns: readonly Column[];
-    secondary: string;
-  },
+  { state, columns, hasHistory, hasSizes, at, secondary }: RowOptions,
 ) {
-  const { path, name, frontMatterError, match, size } = item;
+  const { path, slug, frontMatterError, match, size, lastChanged } = item;
   const title = titleOf(item);
-  const isCurrent = path === state.path;
+  const isCurrent = state.slug === ""
+    ? path !== undefined && path === state.path
+    : slug === state.slug;
   const second = frontMatterError
     ? html`<span class="second bad">Front matter, line ${frontMatterError.line}: ${
       shortText(frontMatterError.message)
@@ -634,13 +687,21 @@ function row(
     ? html`<span class="second snippet">${snippetView(match.snippet)}</span>`
     : descriptionOf(item) !== ""
     ? html`<span class="second">${descriptionOf(item)}</span>`
-    : (title !== name || secondary !== name) &&
+    : title !== secondary && secondary !== "" &&
       html`<span class="second">${shortText(secondary)}</span>`;
-  return html`<tr key=${path} class=${isCurrent ? "current" : ""}>
-    <td class="name"><a data-path=${path} href=${
-    stateUrl({ ...state, path, view: "preview" })
-  }
-      aria-current=${isCurrent ? "true" : null}>${title}</a>${second}</td>
+  const url = path !== undefined
+    ? stateUrl(opened(state, path))
+    : slug !== undefined
+    ? stateUrl({ ...closed(state), slug })
+    : null;
+  return html`<tr key=${path ?? slug ?? at} class=${isCurrent ? "current" : ""}>
+    <td class="name">${
+    url === null ? html`<span class="title">${title}</span>` : html`
+      <a
+        data-path=${path ?? slug} href=${url}
+        aria-current=${isCurrent ? "true" : null}>${title}</a>
+    `
+  }${second}</td>
     ${
     columns.map(({ key, kind }) =>
       html`<td class=${`k-${kind}`}>${
@@ -648,7 +709,18 @@ function row(
       }</td>`
     )
   }
-    <td class="k-size">${sizeWords(size)}</td>
+    ${
+    hasHistory &&
+    html`<td class="k-date" title=${
+      lastChanged === undefined ? null : shortText(
+        `${lastChanged.author.name}: ${lastChanged.message}`,
+      )
+    }>${lastChanged?.date.slice(0, 10)}</td>`
+  }
+    ${
+    hasSizes &&
+    html`<td class="k-size">${size === undefined ? null : sizeWords(size)}</td>`
+  }
   </tr>`;
 }
 
@@ -752,6 +824,20 @@ export function focusFirstRow(fieldId: string): void {
   }
 }
 
+/** The feed of a list, for which it needs the addresses of pages. */
+function feedLink(state: State) {
+  const parameters = feedParameters(state);
+  return parameters !== null && html`
+    <a class="feed" target="_blank"
+      rel="noopener" type="application/atom+xml" title="This list as an Atom feed"
+      href=${operationUrl(
+        "list-collection-items",
+        parameters,
+        document.baseURI,
+      )}>Feed</a>
+  `;
+}
+
 /** What a repository has, and the folders directly in one of its own. */
 export interface FoldersBody {
   readonly collections: readonly {
@@ -772,55 +858,139 @@ const MAX_SHOWN = 500;
 
 interface FoldersProps {
   readonly state: State;
+  /** Of the root, and of the collections. */
   readonly loader: Loader<FoldersBody>;
-  /** The folder whose folders are listed; empty for the root. */
+  /** The folder that is listed; empty for the root. */
   readonly path: string;
   readonly isOpen: boolean;
+  /** Shown below the folders. */
+  readonly children?: unknown;
 }
 
-/** The panel of collections and folders. */
-export function Folders({ state, loader, path, isOpen }: FoldersProps) {
-  const { answer, isWaiting } = loader;
-  const place: State = {
-    ...EMPTY,
-    owner: state.owner,
-    repo: state.repo,
-    branch: state.branch,
-    limit: state.limit,
-  };
-  const link = (collection: string, label: string, count?: number) =>
-    html`<li><a href=${stateUrl({ ...place, collection })} title=${collection}
-      aria-current=${collection === state.collection ? "true" : null}><span
-        >${label}</span>${
-      count !== undefined && html`
-        <small>${count.toLocaleString("en")}</small>
-      `
-    }</a></li>`;
-  const { collections = [], folders = [] } = answer?.body ?? {};
-  const parent = path.split("/").slice(0, -1).join("/") || "/";
-  return html`
-    <details class="folders" open=${isOpen}>
-      <summary>Collections and folders</summary>
-      <nav aria-label="Collections and folders" aria-busy=${isWaiting}>
-        ${collections.length > 0 && html`
-          <h2>Collections</h2>
-          <ul>${collections.slice(0, MAX_SHOWN).map(({ name, label, items }) =>
-            link(name, label || name, items)
-          )}</ul>
-        `}
-        ${answer !== null &&
-          html`<h2>${path === "" ? "Folders" : `Folders in ${path}`}</h2>`}
-        <ul>${answer !== null && path !== "" && link(parent, "↑ Up")}
-          ${folders.slice(0, MAX_SHOWN).map((folder) =>
-            link(folder.path, folder.name, folder.files)
-          )}</ul>
-        ${answer !== null && folders.length === 0 &&
-          html`<p class="soft">${
-            answer.problem?.detail ?? "There is no folder in here."
-          }</p>`}
-        ${Math.max(collections.length, folders.length) > MAX_SHOWN &&
-          html`<p class="soft">Only the first ${MAX_SHOWN} are shown.</p>`}
-      </nav>
-    </details>
-  `;
+/** The panel of collections and folders. What is in a folder is asked for when it opens. */
+export class Folders
+  extends Component<FoldersProps, { open: ReadonlyMap<string, boolean> }> {
+  override state = { open: new Map<string, boolean>() };
+  readonly #loaders = new Map<string, Loader<FoldersBody>>();
+
+  override componentDidMount() {
+    this.#load();
+  }
+
+  override componentDidUpdate() {
+    this.#load();
+  }
+
+  override componentWillUnmount() {
+    for (const loader of this.#loaders.values()) loader.clear();
+  }
+
+  /** The folders around the one that is listed are open, unless they were closed. */
+  #isOpen(path: string): boolean {
+    return this.state.open.get(path) ?? this.props.path.startsWith(`${path}/`);
+  }
+
+  #load(parent = this.props.loader) {
+    for (const { path } of parent.answer?.body?.folders ?? []) {
+      if (!this.#isOpen(path)) continue;
+      const loader = this.#loaders.get(path) ??
+        new Loader<FoldersBody>(() => this.forceUpdate());
+      this.#loaders.set(path, loader);
+      const { owner, repo, branch } = this.props.state;
+      void loader.load("list-collections", [
+        ["owner", owner],
+        ["repo", repo],
+        ["branch", branch],
+        ["path", path],
+      ]);
+      this.#load(loader);
+    }
+  }
+
+  #toggle(path: string) {
+    const open = new Map(this.state.open);
+    this.setState({ open: open.set(path, !this.#isOpen(path)) });
+  }
+
+  #link(collection: string, label: string, count?: number, isShown = false) {
+    const { owner, repo, branch, limit } = this.props.state;
+    const to = { ...EMPTY, owner, repo, branch, limit, collection };
+    return html`
+      <a href=${stateUrl(to)} title=${collection}
+        aria-current=${isShown
+          ? "true"
+          : null}><span>${label}</span>${count !== undefined && html`
+          <small>${count.toLocaleString("en")}</small>
+        `}</a>
+    `;
+  }
+
+  #folders(loader: Loader<FoldersBody>): unknown {
+    const { folders = [] } = loader.answer?.body ?? {};
+    const { path: listed, state, loader: root } = this.props;
+    const isCollection = root.answer?.body?.collections
+      .some(({ name }) => name === state.collection) ?? false;
+    const shown = folders.slice(0, MAX_SHOWN).map(({ name, path, files }) => {
+      const isOpen = this.#isOpen(path);
+      const inner = this.#loaders.get(path);
+      return html`<li key=${path}><div class="node">
+        <button type="button" class="quiet" aria-expanded=${isOpen}
+          aria-label=${`Folders in ${path}`} onClick=${() =>
+        this.#toggle(path)}><svg viewBox="0 0 16 16" width="12" height="12"
+          aria-hidden="true"><path d="M6 3l5 5-5 5" /></svg></button>
+        ${this.#link(path, name, files, !isCollection && path === listed)}
+      </div>${isOpen && inner !== undefined && this.#folders(inner)}</li>`;
+    });
+    return html`<ul aria-busy=${loader.isWaiting}>${shown}${
+      loader.answer !== null && folders.length === 0 &&
+      html`<li class="soft">${
+        loader.answer.problem?.detail ?? "No folder in here."
+      }</li>`
+    }${
+      folders.length > MAX_SHOWN &&
+      html`<li class="soft">Only the first ${MAX_SHOWN} are shown.</li>`
+    }</ul>`;
+  }
+
+  override render() {
+    const { state, loader, isOpen, children } = this.props;
+    const { collections = [] } = loader.answer?.body ?? {};
+    return html`
+      <details class="folders" open=${isOpen}>
+        <summary>Collections and folders</summary>
+        <nav aria-label="Collections and folders"
+          aria-busy=${loader.isWaiting}>
+          ${collections.length > 0 && html`
+            <h2>Collections</h2>
+            <ul>${collections.slice(0, MAX_SHOWN).map(
+              ({ name, label, items }) =>
+                html`<li key=${name}>${
+                  this.#link(
+                    name,
+                    label || name,
+                    items,
+                    name === state.collection,
+                  )
+                }</li>`,
+            )}</ul>
+          `}
+          ${loader.answer !== null && html`
+            <h2>Folders</h2>
+            <ul>
+              <li>${this.#link(
+                "/",
+                "All files",
+                undefined,
+                state.collection === "/",
+              )}</li>
+            </ul>
+            ${this.#folders(loader)}
+          `}
+          ${collections.length > MAX_SHOWN &&
+            html`<p class="soft">Only the first ${MAX_SHOWN} are shown.</p>`}
+        </nav>
+        ${loader.answer !== null && children}
+      </details>
+    `;
+  }
 }

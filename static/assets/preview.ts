@@ -4,10 +4,10 @@
 
 import type { Job } from "./convert.ts";
 import { Component, html } from "./preact.js";
-import type { Data } from "./list.ts";
+import type { Change, Data } from "./list.ts";
 import { sizeWords } from "./requests.ts";
 import { fragmentOf } from "./show.ts";
-import { operationUrl, type State, stateUrl } from "./state.ts";
+import { opened, operationUrl, type State, stateUrl } from "./state.ts";
 import { codeView, fromWorker, type Load, skeleton, View } from "./view.ts";
 import { work, WorkError } from "./work.ts";
 
@@ -26,6 +26,8 @@ export interface FileBody {
     readonly message: string;
     readonly line: number;
   };
+  readonly lastChanged?: Change;
+  readonly created?: Change;
   readonly html?: string;
   readonly htmlError?: { readonly message: string };
 }
@@ -220,7 +222,7 @@ function fitLink(
   if (inRepository !== null && inRepository !== "") {
     link.setAttribute(
       "href",
-      stateUrl({ ...state, path: inRepository, view: "preview" }),
+      stateUrl(opened(state, inRepository)),
     );
   } else {
     link.target = "_blank";

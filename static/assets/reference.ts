@@ -2,7 +2,8 @@
 // The reference: this deployment's OpenAPI document as a page.
 
 import { Component, html, render } from "./preact.js";
-import { type Problem, snippetsFor } from "./requests.ts";
+import { Code, Copy, type Problem } from "./requests.ts";
+import { followReading } from "./spy.ts";
 import { codeView } from "./view.ts";
 
 interface Schema {
@@ -31,7 +32,8 @@ interface Parameter {
 }
 
 interface Example {
-  readonly value: unknown;
+  /** Undefined where only the request is shown. */
+  readonly value?: unknown;
   /** The path of the request that it answers. */
   readonly "x-request"?: string;
 }
@@ -72,6 +74,98 @@ interface Document {
 const root = document.getElementById("reference")!;
 /** Local repositories that this service serves. */
 const served = (root.dataset["local"] ?? "").split(" ");
+const BLOG = "owner=local&repo=blog";
+
+/** What is added to a request that lists the posts of the example, or reads one of them, and what it does. */
+const EXAMPLES: Readonly<
+  Record<string, readonly (readonly [query: string, does: string])[]>
+> = {
+  owner: [["owner=withastro", "an account at GitHub"]],
+  repo: [["repo=docs", "one of its repositories"]],
+  collection: [["collection=src/content/docs", "a folder, by its path"]],
+  branch: [["branch=v1.2.0", "the state of a tag"]],
+  page: [["limit=5&page=2", "the items 6 to 10"]],
+  limit: [["limit=5", "five items a page"]],
+  path: [["path=posts/2026/apple-days.md", "this file"]],
+  slug: [["collection=posts&slug=2026/apple-days", "the post of this page"]],
+  includeContent: [["includeContent=true", "with the text of each file"]],
+  includeFrontMatter: [[
+    "includeFrontMatter=true",
+    "with title, date and tags",
+  ]],
+  includeHtml: [["includeHtml=true", "with HTML to put into a page"]],
+  includeHistory: [["includeHistory=true", "with the commit that changed it"]],
+  includeNeighbors: [[
+    "collection=posts&slug=2026/apple-days&includeNeighbors=true&sort=-frontMatter.date",
+    "with the newer and the older post",
+  ]],
+  linkTemplate: [[
+    "includeHtml=true&linkTemplate=/blog/{slug}",
+    "links lead to the pages of a site",
+  ]],
+  sort: [["sort=-frontMatter.date", "the newest first"]],
+  recursive: [["recursive=false", "without the files of sub-folders"]],
+  filter: [
+    ["filter[frontMatter.tags]=news", "the value, or one of a list"],
+    ["filter[frontMatter.draft]=!true", "another value, or none"],
+    [
+      "filter[frontMatter.date][gte]=2026-01-01",
+      "this day or later; also gt, lt, lte",
+    ],
+    [
+      "filter[frontMatter.title][contains]=apple",
+      "a part of a text, without case",
+    ],
+    ["filter[frontMatter.weather][exists]=true", "the key is there"],
+    ["filter[name]=*.md", "a name by its pattern"],
+    ["filter[path]=2026/**", "a path inside the collection"],
+    [
+      "filter[frontMatter.tags]=code&filter[frontMatter.author]=tom",
+      "all filters at once",
+    ],
+  ],
+  kind: [["kind=markdown,data", "without the pictures beside posts"]],
+  search: [["search=sourdough", "the posts with this word, best first"]],
+  types: [["types=infer", "numbers and booleans in the cells of CSV"]],
+  fields: [["fields=slug,frontMatter.title", "what a menu needs"]],
+  facets: [["facets=frontMatter.tags", "how often each tag is used"]],
+  format: [[
+    "format=atom&linkTemplate=https://example.com/{slug}",
+    "the list as a feed",
+  ]],
+  feedTitle: [[
+    "format=atom&linkTemplate=https://example.com/{slug}&feedTitle=Our blog",
+    "the title of the feed",
+  ]],
+  includeSchema: [["includeSchema=true", "with the types of front matter"]],
+  since: [[
+    "since=7b1f0dd0ff4f2a4a9d0b1c2e3f405162738495a6",
+    "the commit of the last answer",
+  ]],
+};
+
+/** What of a request other than the posts' or a post's own a parameter belongs to. */
+const PLACES: Readonly<Record<string, string>> = {
+  listCollectionItems: `${BLOG}&collection=posts`,
+  getItemContent: BLOG,
+  listCollections: BLOG,
+};
+
+/** Guides, by their headings in the documents. */
+const GUIDES = [
+  "A first page",
+  "A blog",
+  "A docs site",
+  "Pictures",
+  "Pages of a list",
+  "Drafts",
+  "Several languages",
+  "A private repository",
+  "Search",
+  "Feeds",
+  "Deploying",
+];
+
 let components: Document["components"] = { schemas: {}, headers: {} };
 
 /** Text with code in backquotes and links in Markdown. */
@@ -124,27 +218,91 @@ function limitWords(
   ].filter((text) => text).join(", ");
 }
 
-function parameterRow(operation: Operation, parameter: Parameter) {
-  const { name, required, description, schema, example } = parameter;
+/** The playground with a request; null where it cannot show one, or does not serve the repository. */
+function tryUrl(operationId: string, query: URLSearchParams): string | null {
+  const isServed = query.get("owner") !== "local" ||
+    served.includes(query.get("repo") ?? "");
+  const isShown = ["listCollectionItems", "getItemContent"]
+    .includes(operationId) && !query.has("format");
+  if (!isServed || !isShown) return null;
+  const state = new URLSearchParams(query);
+  // What the playground asks for by itself is not wanted.
+  const own = operationId === "getItemContent"
+    ? "includeHtml"
+    : "includeFrontMatter";
+  if (!state.has(own) && !state.has("fields")) state.set(own, "false");
+  state.set("view", "request");
+  return `./?${state}`;
+}
+
+function exampleLine(operationId: string, query: string) {
+  const place = PLACES[operationId];
+  const names = [...new URLSearchParams(query).keys()];
+  const isWhole = names.some((name) =>
+    ["owner", "repo", "branch"].includes(name)
+  );
+  const needsPath = operationId === "getItemContent" &&
+    !names.includes("path") && !names.includes("slug");
+  const parameters = new URLSearchParams(place);
+  if (needsPath) parameters.set("path", "posts/2026/apple-days.md");
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (name === "collection") parameters.set(name, value);
+    else parameters.append(name, value);
+  }
+  const href = place === undefined || isWhole ||
+      names[0] === "collection" && !names.includes("slug")
+    ? null
+    : tryUrl(operationId, parameters);
+  const code = html`<code>${query}</code>`;
+  return href === null ? code : html`<a href=${href}>${code}</a>`;
+}
+
+function exampleList(operationId: string, name: string) {
+  const examples = EXAMPLES[name] ?? [];
+  if (examples.length < 2) {
+    return examples.map(([query, does]) =>
+      html`<p class="example">${exampleLine(operationId, query)}<span
+        class="soft">${does}</span></p>`
+    );
+  }
+  return html`
+    <table class="examples-table">
+      <thead>
+        <tr>
+          <th scope="col">Example</th>
+          <th scope="col">Items with</th>
+        </tr>
+      </thead>
+      <tbody>${examples.map(([query, does]) =>
+        html`
+          <tr>
+            <td>${exampleLine(operationId, query)}</td>
+            <td>${does}</td>
+          </tr>
+        `
+      )}</tbody>
+    </table>
+  `;
+}
+
+function parameterRow({ operationId }: Operation, parameter: Parameter) {
+  const { name, required, description, schema } = parameter;
   const limits = limitWords(schema);
-  const isTold = typeof example === "string" && example !== schema.default;
-  const id = `${operation.operationId}-${name}`;
+  const id = `${operationId}-${name}`;
   return html`
     <div class="parameter" id=${id}>
       <dt><a href=${`#${id}`}><code>${name}</code></a>
         <span class="soft">${typeWords(schema)}</span>
         ${required && html`<span class="tag must">required</span>`}</dt>
       <dd>${prose(description)}
-        ${(schema.default !== undefined || limits !== "" || isTold) &&
+        ${exampleList(operationId, name)}
+        ${(schema.default !== undefined || limits !== "") &&
           html`<p class="limits">
           ${
             schema.default !== undefined &&
             html`<span>Default <code>${String(schema.default)}</code></span>`
           }
-          ${limits && html`<span>${limits}</span>`}
-          ${
-            isTold && html`<span>For example <code>${example}</code></span>`
-          }</p>`}</dd>
+          ${limits && html`<span>${limits}</span>`}</p>`}</dd>
     </div>
   `;
 }
@@ -197,57 +355,76 @@ function headerList(headers: Readonly<Record<string, Header>>) {
   `;
 }
 
+interface SamplesProps {
+  readonly operationId: string;
+  readonly examples: Examples;
+}
+
 /** Requests and their real answers, one at a time. */
-class Samples extends Component<{ examples: Examples }, { at: number }> {
+class Samples extends Component<SamplesProps, { at: number }> {
   override state = { at: 0 };
 
   override render() {
-    const entries = Object.entries(this.props.examples);
-    const [name, example] = entries[this.state.at] ?? ["", { value: null }];
+    const { operationId, examples } = this.props;
+    const entries = Object.entries(examples);
+    const [name, example] = entries[this.state.at] ?? ["", {}];
     const { value, "x-request": path } = example;
     const url = path === undefined
       ? null
       : new URL(path.slice(1), document.baseURI);
-    const repo = url?.searchParams.get("repo") ?? "";
+    const text = JSON.stringify(value, null, 2);
     return html`
       <div class="samples">
         ${url !== null && html`
           <div class="sample">
-            <p class="sample-head"><span>Request</span>
-              ${served.includes(repo)
-                ? html`<a class="try" href=${`./${url.search}`}>Try it</a>`
-                : html`<span class="soft">local/${repo} is not served here</span>`}</p>
-            <div key=${url.href}>${codeView(
-              snippetsFor(url.href)[1]!.text,
-              "bash",
-            )}</div>
+            <p class="sample-head"><span>Request</span>${tryLink(
+              operationId,
+              url,
+            )}</p>
+            <${Code} key=${url.href} url=${url.href} skip="Address" />
           </div>
         `}
-        <div class="sample">
-          <p class="sample-head"><span>Answer</span>
-            ${entries.length > 1 && html`
-              <select aria-label="Which answer" onChange=${(event: Event) =>
-                this.setState({
-                  at: (event.target as HTMLSelectElement).selectedIndex,
-                })}>
-              ${entries.map(([name]) =>
-                html`<option key=${name}>${name}</option>`
-              )}</select>
-            `}</p>
-          <div key=${name}>${codeView(
-            JSON.stringify(value, null, 2),
-            "json",
-          )}</div>
-        </div>
+        ${text !== undefined && html`
+          <div class="sample">
+            <p class="sample-head"><span>Answer</span>
+              ${entries.length > 1 && html`
+                <select aria-label="Which answer" onChange=${(event: Event) =>
+                  this.setState({
+                    at: (event.target as HTMLSelectElement).selectedIndex,
+                  })}>
+                ${entries.map(([name]) =>
+                  html`<option key=${name}>${name}</option>`
+                )}</select>
+              `}
+              <${Copy} key=${name} what="the answer" text=${text} /></p>
+            <div key=${name}>${codeView(text, "json")}</div>
+          </div>
+        `}
       </div>
     `;
   }
+}
+
+/** Where a request can be tried: in the playground, or by itself. */
+function tryLink(operationId: string, url: URL) {
+  const repo = url.searchParams.get("repo") ?? "";
+  if (!served.includes(repo)) {
+    return html`<span class="soft">${
+      url.searchParams.get("owner")
+    }/${repo} is not served here</span>`;
+  }
+  const href = tryUrl(operationId, url.searchParams);
+  return href === null
+    ? html`<a class="try" href=${url.href} target="_blank" rel="noopener">Open it</a>`
+    : html`<a class="try" href=${href}>Try it</a>`;
 }
 
 function operationSection(path: string, operation: Operation) {
   const { operationId, summary, description, parameters = [], responses } =
     operation;
   const answer = responses["200"]?.content?.["application/json"];
+  const examples = answer?.examples ??
+    { request: { "x-request": `${path}?${BLOG}` } };
   return html`
     <section id=${operationId} class="operation">
       <div>
@@ -262,7 +439,7 @@ function operationSection(path: string, operation: Operation) {
         <h3>Response headers</h3>
         ${headerList(responses["200"]?.headers ?? {})}
       </div>
-      ${answer?.examples && html`<${Samples} examples=${answer.examples} />`}
+      <${Samples} operationId=${operationId} examples=${examples} />
     </section>
   `;
 }
@@ -352,9 +529,15 @@ function page(document: Document) {
         }</ul>`
       )}
       <a href="#problems">Problems</a>
+      <a href="guides">Guides</a>
+      <ul>${GUIDES.map((title) =>
+        html`<li><a href=${`guides#user-content-${
+          title.toLowerCase().replaceAll(" ", "-")
+        }`}>${title}</a></li>`
+      )}</ul>
       <a href="api/openapi.json">OpenAPI document</a>
     </nav>
-    <main>
+    <main id="main" tabindex="-1">
       <section id="top">
         <h1>Reference</h1>
         <p class="lead">${prose(document.info.description)}</p>
@@ -370,6 +553,7 @@ function page(document: Document) {
 try {
   const response = await fetch("api/openapi.json");
   render(page(await response.json()), root);
+  followReading(root.querySelector(".contents")!);
   // The target was not there when the browser looked for it.
   if (location.hash !== "") {
     document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
-// Requests to the service: sending one, repeating one that is not ready, and what a panel shows of a request: one line,
-// opened on demand, and problems with links to what can be done.
+// Requests to the service: sending one, repeating one that is not ready, a request as code, and problems with links to what
+// can be done.
 
 import { Component, html } from "./preact.js";
 import {
   inNames,
+  opened,
   operationUrl,
   type Pairs,
   type State,
@@ -195,22 +196,201 @@ export function freshWords(headers: Headers): string {
   }`;
 }
 
+const METHODS: Readonly<Record<string, readonly [string, string]>> = {
+  "list-collection-items": ["listItems", "items"],
+  "get-item-content": ["getItem", "frontMatter, body, content"],
+  "list-collections": ["listCollections", "collections, folders"],
+  "list-collection-changes": ["listChanges", "added, changed, removed"],
+};
+
+/** Code for a request, and the name of its tab. */
+export interface Snippet {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** Working code for a request. Addresses are encoded strictly, so they can stand in any quotes. */
-export function snippetsFor(
-  url: string,
-): { readonly name: string; readonly text: string }[] {
-  const isList = url.includes("/list-collection-items?");
-  const result = isList ? "items" : "frontMatter, body, content";
-  return [
+export function snippetsFor(url: string): Snippet[] {
+  const { pathname, searchParams, origin } = new URL(url);
+  const at = pathname.lastIndexOf("/api/");
+  const [method, result] = METHODS[pathname.slice(at + "/api/".length)] ?? [];
+  const isJson = method !== undefined && searchParams.get("format") !== "raw";
+  const snippets = [
     { name: "Address", text: url },
     { name: "curl", text: `curl --compressed "${url}"` },
     {
       name: "fetch",
-      text:
-        `const response = await fetch("${url}");\nconst answer = await response.json();\n` +
-        `if (!response.ok) throw new Error(answer.detail);\nconst { ${result} } = answer;\n`,
+      text: `const response = await fetch("${url}");\n` +
+        (isJson
+          ? `const answer = await response.json();\n` +
+            `if (!response.ok) throw new Error(answer.detail);\nconst { ${result} } = answer;\n`
+          : `if (!response.ok) throw new Error(response.statusText);\n` +
+            `const bytes = await response.bytes();\n`),
     },
   ];
+  const options = isJson ? clientOptions(searchParams) : null;
+  if (options !== null) {
+    const name = searchParams.has("slug") ? "getItemBySlug" : method;
+    snippets.push({
+      name: "Client",
+      text:
+        `import { CollectionsClient } from "${origin}${
+          pathname.slice(0, at)
+        }/client.js";\n\nconst client = new CollectionsClient();\n` +
+        `const { ${result} } = await client.${name}(${literal(options)});\n`,
+    });
+  }
+  const read = isJson
+    ? `    answer = json.load(response)\n`
+    : `    answer = response.read()\n`;
+  snippets.push({
+    name: "Python",
+    text:
+      `${isJson ? "import json\n" : ""}from urllib.request import urlopen\n\n` +
+      `with urlopen("${url}") as response:\n${read}`,
+  });
+  return snippets;
+}
+
+/** What the client takes for a query; null for filters that it has no way to write. */
+function clientOptions(query: URLSearchParams): Record<string, unknown> | null {
+  const options: Record<string, unknown> = {};
+  const filters = new Map<string, { equal: string[]; compared: Data }>();
+  for (const [name, value] of query) {
+    const [, key, comparison] = name.match(/^filter\[(.*?)\](?:\[(.*)\])?$/s) ??
+      [];
+    if (key === undefined) {
+      options[name] = ["page", "limit"].includes(name)
+        ? Number(value)
+        : /^(include|recursive)/.test(name)
+        ? value === "true"
+        : value;
+      continue;
+    }
+    const filter = filters.get(key) ?? { equal: [], compared: {} };
+    filters.set(key, filter);
+    if (comparison === undefined) filter.equal.push(value);
+    else if (Object.hasOwn(filter.compared, comparison)) return null;
+    else {
+      filter.compared[comparison] = comparison === "exists"
+        ? value === "true"
+        : value;
+    }
+  }
+  if (filters.size === 0) return options;
+  const filter: Record<string, unknown> = {};
+  for (const [key, { equal, compared }] of filters) {
+    const isCompared = Object.keys(compared).length > 0;
+    if (isCompared && equal.length > 0) return null;
+    filter[key] = isCompared ? compared : equal.length > 1 ? equal : equal[0];
+  }
+  return { ...options, filter };
+}
+
+type Data = Record<string, unknown>;
+
+/** A value in JavaScript, with a line for each key. */
+function literal(value: unknown, indent = ""): string {
+  if (Array.isArray(value)) {
+    return `[${value.map((part) => literal(part)).join(", ")}]`;
+  }
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const lines = Object.entries(value).map(([key, part]) =>
+    `${indent}  ${/^[a-z]\w*$/i.test(key) ? key : JSON.stringify(key)}: ${
+      literal(part, `${indent}  `)
+    },\n`
+  );
+  return `{\n${lines.join("")}${indent}}`;
+}
+
+const TOKENS =
+  /("(?:[^"\\]|\\.)*")|\b(const|await|import|from|if|throw|new|with|as|true|false)\b/g;
+
+/** Code with colors for its strings and keywords. */
+function colored(text: string) {
+  const parts: unknown[] = [];
+  let end = 0;
+  for (const { 0: token, 1: string, index } of text.matchAll(TOKENS)) {
+    parts.push(text.slice(end, index));
+    const name = string === undefined ? "hljs-keyword" : "v-string";
+    parts.push(html`<span class=${name}>${token}</span>`);
+    end = index + token.length;
+  }
+  return [...parts, text.slice(end)];
+}
+
+/** Characters that stand for themselves where nothing is quoted. */
+const PLAIN = /%(?:21|24|27|28|29|2A|2C|2F|3A|40|5B|5D|7B|7D)/gi;
+
+/** An address whose parameters can be read and told from each other; the one that is copied is encoded strictly. */
+function coloredAddress(url: string) {
+  const [place = "", query = ""] = url.split("?", 2);
+  const at = place.lastIndexOf("/api/");
+  const parameters = query.split("&").map((pair, index) => {
+    const [name = "", value = ""] = pair.replaceAll(PLAIN, decodeURIComponent)
+      .split("=", 2);
+    return html`<span class="pair">${index === 0 ? "?" : "&"}<span
+      class="hljs-attr">${name}</span>=<span class="v-string">${value}</span></span>`;
+  });
+  return html`
+    <span class="method">GET</span> <a href=${url} target="_blank"
+      rel="noopener"><span class="soft">${place.slice(0, at)}</span>${place
+        .slice(at)}${query !== "" && parameters}</a>
+  `;
+}
+
+/** A request as code, in one language at a time. */
+export class Code
+  extends Component<{ url: string; skip?: string }, { name: string }> {
+  override state = { name: "" };
+
+  override render() {
+    const snippets = snippetsFor(this.props.url)
+      .filter(({ name }) => name !== this.props.skip);
+    const shown = snippets.find(({ name }) => name === this.state.name) ??
+      snippets[0]!;
+    return html`
+      <div class="code-box">
+        <div class="code-head">
+          <div class="views" role="group" aria-label="Language">${snippets.map((
+            { name },
+          ) =>
+            html`
+              <button type="button" key=${name} aria-pressed=${name ===
+                shown.name}
+                onClick=${() => this.setState({ name })}>${name}</button>
+            `
+          )}</div>
+          <${Copy} key=${shown.name} what=${shown.name} text=${shown.text} />
+        </div>
+        <pre class="code" tabindex="0" aria-label="Request">${shown.name ===
+            "Address"
+          ? coloredAddress(shown.text)
+          : colored(shown.text)}</pre>
+      </div>
+    `;
+  }
+}
+
+/** A button that copies a text. */
+export class Copy
+  extends Component<{ what: string; text: string }, { told: string }> {
+  override state = { told: "" };
+
+  #copy = async () => {
+    const { what, text } = this.props;
+    const told = await copy(text) ? "Copied" : "Cannot copy";
+    announce(`${told}: ${what}`);
+    this.setState({ told });
+    setTimeout(() => this.setState({ told: "" }), 2000);
+  };
+
+  override render() {
+    return html`
+      <button type="button" class="quiet copy" title=${`Copy: ${this.props.what}`}
+        onClick=${this.#copy}>${this.state.told || "Copy"}</button>
+    `;
+  }
 }
 
 /** Puts a text on the clipboard; false where a browser refuses. */
@@ -241,115 +421,8 @@ function copySelected(text: string): boolean {
 
 /** Announces a text to a screen reader. */
 export function announce(text: string): void {
-  document.getElementById("announcer")!.textContent = text;
-}
-
-const TOLD_HEADERS = [
-  "age",
-  "cache-control",
-  "cache-status",
-  "etag",
-  "link",
-  "content-type",
-  "x-request-id",
-];
-
-interface RequestLineProps {
-  readonly loader: Loader<unknown>;
-  /** The text before it on the same line. */
-  readonly children?: unknown;
-}
-
-/** The request of a panel as one line; opened, its address, headers and JSON. */
-export class RequestLine
-  extends Component<RequestLineProps, { open: boolean; copied: string }> {
-  override state = { open: false, copied: "" };
-
-  async #copy(name: string, text: string) {
-    const copied = await copy(text) ? "Copied" : "Cannot copy";
-    announce(`${copied}: ${name}`);
-    this.setState({ copied: `${name}: ${copied}` });
-    setTimeout(() => this.setState({ copied: "" }), 2000);
-  }
-
-  #copyButton(name: string, text: string, label = name) {
-    const isTold = this.state.copied.startsWith(`${name}:`);
-    return html`<button type="button" class="quiet" onClick=${() =>
-      this.#copy(name, text)}>
-      ${isTold ? this.state.copied.slice(name.length + 2) : label}</button>`;
-  }
-
-  override render() {
-    const { loader, children } = this.props;
-    const { answer, url } = loader;
-    if (url === "") return html`<footer class="request"></footer>`;
-    const { open } = this.state;
-    const id = `request-${loader.operation}`;
-    const facts = answer === null ? "Waiting…" : [
-      answer.status ?? "No answer",
-      `${Math.round(answer.ms)} ms`,
-      answer.bytes > 0 ? sizeWords(answer.bytes) : "",
-      answer.problem === null ? freshWords(answer.headers) : "",
-    ].filter((text) => text !== "").join(" · ");
-    return html`<footer class="request">
-      ${
-      open
-        ? html`
-          <div class="request-details" id=${id} role="region" aria-label="Request"
-            tabindex="0">${this.#details(loader)}</div>
-        `
-        : null
-    }
-      <div class="line">
-        ${children}
-        <button type="button" class=${
-      answer === null ? "quiet facts off" : "quiet facts"
-    } aria-expanded=${open} aria-controls=${id}
-          data-bad=${answer?.problem != null} onClick=${() =>
-      this.setState({ open: !open })}>${facts}</button>
-        ${this.#copyButton("Address", url, "Copy")}
-      </div>
-    </footer>`;
-  }
-
-  #details({ answer, url }: Loader<unknown>) {
-    const headers = TOLD_HEADERS.map((name) =>
-      [name, answer?.headers.get(name)] as const
-    )
-      .filter(([, value]) => value != null);
-    return html`
-      <p
-        class="address"><span>GET</span> <a href=${url} target="_blank" rel="noopener">${url}</a></p>
-      <p class="copy">Copy as ${snippetsFor(url).map(({ name, text }) =>
-        this.#copyButton(name, text)
-      )}</p>
-      <dl>${headers.map(([name, value]) =>
-        html`
-          <div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>
-        `
-      )}</dl>
-      ${answer !== null && answer.text !== "" &&
-        html`<${AnswerText} text=${answer.text} />`}
-    `;
-  }
-}
-
-type Views = typeof import("./view.ts");
-
-/** An answer's JSON. What shows it is loaded when it is first needed. */
-class AnswerText extends Component<{ text: string }, { views: Views | null }> {
-  override state: { views: Views | null } = { views: null };
-
-  override async componentDidMount() {
-    this.setState({ views: await import("./view.ts") });
-  }
-
-  override render() {
-    return this.state.views?.answerView(this.props.text) ?? null;
-  }
+  const announcer = document.getElementById("announcer");
+  if (announcer !== null) announcer.textContent = text;
 }
 
 /** Announces a slow request, or its repetition. */
@@ -442,6 +515,7 @@ function waysOut(
     ...state,
     page: "",
     path: "",
+    slug: "",
     view: "preview",
     search: "",
     filters: [],
@@ -453,7 +527,12 @@ function waysOut(
       to: { ...start, collection },
     })),
     ...(code === "item-not-found" ? suggestions : paths)
-      .map((path) => ({ label: path, to: { ...state, path } })),
+      .map((name) => ({
+        label: name,
+        to: code === "item-not-found" && state.slug !== ""
+          ? { ...state, slug: name }
+          : opened(state, name),
+      })),
   ];
   if (code === "collection-too-large" && state.search !== "") {
     const { filters, search } = state;
@@ -478,7 +557,7 @@ function waysOut(
       to: { ...start, branch: "HEAD" },
     });
   }
-  if (code === "item-not-found") {
+  if (code === "item-not-found" && state.path !== "") {
     ways.push({
       label: "list it as a folder",
       to: { ...start, collection: state.path },

@@ -18,10 +18,37 @@ export interface State {
   readonly kind: string;
   /** Under their whole names, such as `filter[frontMatter.tags]`. */
   readonly filters: Pairs;
-  /** The file that is open; empty: none. */
+  readonly fields: string;
+  readonly facets: string;
+  readonly types: string;
+  readonly linkTemplate: string;
+  /** Empty is the page's own choice: rows show front matter, and a file its HTML. */
+  readonly includeFrontMatter: string;
+  readonly includeHtml: string;
+  readonly includeContent: string;
+  readonly includeHistory: string;
+  readonly includeNeighbors: string;
+  /** The file that is open; empty: none, or that of `slug`. */
   readonly path: string;
-  readonly view: "preview" | "source";
+  readonly slug: string;
+  /** A list has no source; beside it there is room for its request. */
+  readonly view: "preview" | "source" | "request";
 }
+
+/** Parameters that are texts in a state. */
+const TEXTS = [
+  "fields",
+  "facets",
+  "types",
+  "linkTemplate",
+  "includeFrontMatter",
+  "includeHtml",
+  "includeContent",
+  "includeHistory",
+  "includeNeighbors",
+  "path",
+  "slug",
+] as const;
 
 /** Nothing given. */
 export const EMPTY: State = {
@@ -36,9 +63,34 @@ export const EMPTY: State = {
   search: "",
   kind: "",
   filters: [],
+  fields: "",
+  facets: "",
+  types: "",
+  linkTemplate: "",
+  includeFrontMatter: "",
+  includeHtml: "",
+  includeContent: "",
+  includeHistory: "",
+  includeNeighbors: "",
   path: "",
+  slug: "",
   view: "preview",
 };
+
+/** Whether a file is open. */
+export function hasFile({ path, slug }: State): boolean {
+  return path + slug !== "";
+}
+
+/** The state without its open file. */
+export function closed(state: State): State {
+  return { ...state, path: "", slug: "", view: "preview" };
+}
+
+/** The state with another file open. */
+export function opened(state: State, path: string): State {
+  return { ...state, path, slug: "", view: "preview" };
+}
 
 /** Names of files that may be collections of rows. */
 export const DATA_FILE = /\.(csv|tsv|jsonl|ndjson|json|ya?ml|toml)$/i;
@@ -50,7 +102,10 @@ export function readState(search: string): State | null {
   const query = new URLSearchParams(search);
   const text = (name: string) => query.get(name) ?? "";
   if (text("owner") + text("repo") === "") return null;
+  const view = text("view");
   return {
+    ...EMPTY,
+    ...Object.fromEntries(TEXTS.map((name) => [name, text(name)])),
     owner: text("owner"),
     repo: text("repo"),
     branch: text("branch"),
@@ -62,19 +117,18 @@ export function readState(search: string): State | null {
     search: text("search"),
     kind: text("kind"),
     filters: [...query].filter(([name]) => FILTER.test(name)),
-    path: text("path"),
-    view: text("view") === "source" ? "source" : "preview",
+    view: view === "source" || view === "request" ? view : "preview",
   };
 }
 
 /** The query of a state. */
 export function stateUrl(state: State): string {
-  const { path, view } = state;
   return `?${
-    encode([...placePairs(state), ["path", path], [
-      "view",
-      view.replace("preview", ""),
-    ]])
+    encode([
+      ...placePairs(state),
+      ...TEXTS.map((name) => [name, state[name]] as const),
+      ["view", state.view.replace("preview", "")],
+    ])
   }`;
 }
 
@@ -107,23 +161,75 @@ function placePairs(state: State): Pairs {
   ];
 }
 
-/** The parameters of the list for a state, with front matter, since rows show it. */
-export function listParameters(state: State): Pairs {
-  return [...placePairs(state), ["includeFrontMatter", "true"]];
+/** A parameter that is sent where it is wanted. */
+function wanted(state: State, name: typeof TEXTS[number]) {
+  return [name, state[name] === "true" ? "true" : ""] as const;
 }
 
-/** The parameters of the open file. */
+/** The parameters of the list for a state, with front matter unless that is not wanted, since rows show it. */
+export function listParameters(state: State): Pairs {
+  const { fields, facets, types, linkTemplate, includeFrontMatter } = state;
+  const included: Pairs = fields !== "" ? [["fields", fields]] : [
+    ["includeFrontMatter", includeFrontMatter === "false" ? "" : "true"],
+    wanted(state, "includeHtml"),
+    wanted(state, "includeContent"),
+    wanted(state, "includeHistory"),
+  ];
+  return [
+    ...placePairs(state),
+    ["types", types],
+    ...included,
+    ["linkTemplate", linkTemplate],
+    ["facets", facets],
+  ];
+}
+
+/** The parameters of the list's Atom feed; null without a template of addresses that have a host. */
+export function feedParameters(state: State): Pairs | null {
+  const { linkTemplate } = state;
+  if (!/^https?:\/\//.test(linkTemplate)) return null;
+  return [
+    ...placePairs({ ...state, page: "", limit: "" }),
+    ["format", "atom"],
+    ["linkTemplate", linkTemplate],
+  ];
+}
+
+/** What names the open file. */
 export function itemParameters(
-  { owner, repo, branch, path }: State,
+  { owner, repo, branch, collection, path, slug }: State,
   more: Pairs = [],
 ): Pairs {
   return [
     ["owner", owner],
     ["repo", repo],
     ["branch", branch],
+    ["collection", slug === "" ? "" : collection],
     ["path", path],
+    ["slug", slug],
     ...more,
   ];
+}
+
+/** All parameters of the open file, with HTML unless that is not wanted, since the preview shows it. */
+export function openParameters(state: State): Pairs {
+  const { collection, slug, sort, recursive, kind, filters } = state;
+  const hasNeighbors = state.includeNeighbors === "true";
+  return itemParameters(state, [
+    ["includeHtml", state.includeHtml === "false" ? "" : "true"],
+    wanted(state, "includeHistory"),
+    ["linkTemplate", state.linkTemplate],
+    ...hasNeighbors
+      ? [
+        ["collection", slug === "" ? collection : ""],
+        ["includeNeighbors", "true"],
+        ["sort", sort],
+        ["recursive", recursive ? "" : "false"],
+        ["kind", kind],
+        ...filters,
+      ] as const
+      : [],
+  ]);
 }
 
 /** The address of an operation; `baseUrl` is that of the page. */

@@ -70,13 +70,6 @@ export function codeView(text: string, word = "") {
   } text=${text} />`;
 }
 
-/** An answer of the service, from its text. */
-export function answerView(text: string) {
-  return html`<${View} key=${text} load=${
-    fromWorker({ kind: "answer", text })
-  } text=${text} />`;
-}
-
 /** What a function writes; `key` names it. */
 export function treeView(key: string, write: (tree: TreeBuilder) => void) {
   return html`<${View} key=${key} load=${fromTree(write)} text="" />`;

@@ -45,9 +45,21 @@ const VIEWS: View[] = [
   ["empty", `${POSTS}&filter[name]=none`, ".empty"],
   ["error", "?owner=local&repo=blog&collection=post", ".problem"],
   ["bad", `${POSTS}&limit=0&page=0`, ".errors"],
-  ["request", POSTS, ".list tbody", async (page) => {
-    await page.locator(".list .facts").click();
+  ["request", POSTS, ".json", async (page) => {
+    await page.getByRole("button", { name: "Headers" }).click();
     await page.getByLabel("Options").click();
+  }],
+  ["request-narrow", `${POSTS}&view=request`, ".json"],
+  ["item-request", `${NUMBERS}&view=request&includeNeighbors=true`, ".json"],
+  ["folders", POSTS, ".folders .node", async (page) => {
+    await page.getByRole("button", { name: "Folders in posts", exact: true })
+      .click();
+    await page.locator(".folders ul ul a").first().waitFor();
+  }],
+  ["fault", POSTS, ".list tbody", async (page) => {
+    await page.locator("#repository").fill("nonsense");
+    await page.keyboard.press("Enter");
+    await page.locator("#fault").waitFor();
   }],
   ["waiting", "", ".list tbody", async (page) => {
     await page.route("**/api/**", () => {});
@@ -55,6 +67,8 @@ const VIEWS: View[] = [
     await page.locator(".list .progress-line").waitFor();
   }],
   ["reference", "reference", ".samples .hljs span"],
+  ["guides", "guides", ".copied button"],
+  ["guide", "guides/operations", ".copied button"],
   ["problem", "problems/invalid-parameters", "main"],
 ];
 
@@ -100,7 +114,7 @@ browserTest(
     assertEquals(await focused("textContent"), "Which flour for what");
     // Nothing that can be used is out of the keyboard's reach.
     const reached = new Set<unknown>();
-    for (let presses = 0; presses < 60; presses++) {
+    for (let presses = 0; presses < 150; presses++) {
       await page.keyboard.press("Tab");
       reached.add(
         await focused("id || document.activeElement.textContent.trim()"),
@@ -189,8 +203,7 @@ browserTest(
     const page = await open("reference");
     const list = page.locator("#listCollectionItems");
 
-    const limit = await list.locator(".parameter", { hasText: "limit" }).first()
-      .innerText();
+    const limit = await page.locator("#listCollectionItems-limit").innerText();
     assertMatch(
       limit.replaceAll(/\s+/g, " "),
       /^limit integer .* Default 50 1 to 1,000$/,
@@ -203,5 +216,116 @@ browserTest(
     await list.getByRole("link", { name: "Try it" }).click();
     await page.locator(".list tbody").first().waitFor();
     assertEquals(await page.locator("#repository").inputValue(), "local/blog");
+  },
+);
+
+browserTest(
+  "every parameter of the reference has an example",
+  async (open) => {
+    const page = await open("reference");
+    await page.locator(".parameter").first().waitFor();
+    const without = page.locator(".parameter:not(:has(.example, table))");
+    assertEquals(await without.locator("dt code").allInnerTexts(), []);
+    const filter = page.locator("#listCollectionItems-filter");
+    assert(await filter.locator("tbody tr").count() >= 8);
+    // Every example that can be tried leads to an answer.
+    const links = page.locator(".parameter dd a[href^='./?']");
+    const hrefs = await links.evaluateAll((all) =>
+      all.map((link) => (link as unknown as { href: string }).href)
+    );
+    assert(hrefs.length > 30, `${hrefs.length}`);
+    const tried = await open("");
+    for (const href of hrefs) {
+      if (href.includes("includeHistory")) continue;
+      await tried.goto(href);
+      await tried.locator(".json").waitFor();
+      assertEquals(
+        await tried.locator(".facts strong").innerText(),
+        "200",
+        href,
+      );
+    }
+  },
+);
+
+browserTest(
+  "Try it of the reference carries all parameters over",
+  async (open) => {
+    const page = await open("reference");
+    for (const id of ["listCollectionItems", "getItemContent"]) {
+      const section = page.locator(`#${id}`);
+      const names = await section.locator(".sample-head select option")
+        .allInnerTexts();
+      for (const name of names) {
+        await section.locator(".sample-head select").selectOption(name);
+        const code = await section.locator(".code-box pre").innerText();
+        const [, sent] = code.match(/"(http[^"]+)"/)!;
+        const href = await section.getByRole("link", { name: "Try it" })
+          .getAttribute("href");
+        const tried = await open(new URL(href!, page.url()).href);
+        await tried.locator(".json").waitFor();
+        const copied = await tried.locator(".code-box pre a").getAttribute(
+          "href",
+        );
+        const pairs = (url: string) => [...new URL(url).searchParams].sort();
+        assertEquals(pairs(copied!), pairs(sent!), name);
+        await tried.context().close();
+      }
+    }
+  },
+);
+
+browserTest(
+  "contents mark what is being read",
+  async (open) => {
+    const page = await open("reference");
+    const marked = page.locator(".contents [aria-current]");
+    await marked.getByText("About").waitFor();
+    await page.locator("#getItemContent-slug").scrollIntoViewIfNeeded();
+    await page.evaluate(
+      "document.getElementById('getItemContent-slug').scrollIntoView()",
+    );
+    await marked.getByText("slug").waitFor();
+    assertEquals(await marked.count(), 1);
+    assertEquals(
+      await marked.getAttribute("href"),
+      "#getItemContent-slug",
+    );
+
+    await page.goto(new URL("guides", page.url()).href);
+    await page.evaluate(
+      "document.getElementById('user-content-drafts').scrollIntoView()",
+    );
+    const section = page.locator(".sections [aria-current]");
+    await section.getByText("Drafts").waitFor();
+  },
+);
+
+browserTest(
+  "the reference has code in four languages, which can be copied",
+  async (open) => {
+    const permissions = ["clipboard-read", "clipboard-write"];
+    const page = await open("reference", { permissions });
+    const box = page.locator("#getItemContent .code-box");
+    const starts: Record<string, RegExp> = {
+      curl: /^curl --compressed "http/,
+      fetch: /^const response = await fetch\("http/,
+      Client: /client\.getItem\(\{\n\s+owner: "local",\n\s+repo: "blog",/,
+      Python: /^import json\nfrom urllib\.request import urlopen\n/,
+    };
+    assertEquals(
+      await box.getByRole("group").getByRole("button").allInnerTexts(),
+      Object.keys(starts),
+    );
+    for (const [name, start] of Object.entries(starts)) {
+      await box.getByRole("button", { name }).click();
+      await box.getByText("Copy").click();
+      await box.getByText("Copied").waitFor();
+      const text = await page.evaluate<string>(
+        "navigator.clipboard.readText()",
+      );
+      assertMatch(text, start);
+      assertEquals(text.trim(), (await box.locator("pre").innerText()).trim());
+    }
   },
 );

@@ -137,7 +137,7 @@ export async function assertAccessible(
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.evaluate(`globalThis.axe ?? (() => { ${axe} })()`);
   const findings = await page.evaluate<string[]>(
-    `axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+    `axe.run({ rules: { "target-size": { enabled: true } } }).then(({ violations }) => violations.map(({ id, impact, nodes }) =>
       id + " (" + impact + "): " + nodes.map(({ html }) => html.slice(0, 200)).join(" | ")))`,
   );
   assertEquals(findings, [], view);

@@ -100,3 +100,89 @@ browserTest(
   },
   { env: { LOCAL_REPOS_DIR: "none" } },
 );
+
+browserTest("forced colors show what is selected", async (open) => {
+  const page = await open(`${POSTS}&path=posts%2F2025%2Frain-and-rye.md`, {
+    items: "12 items",
+  });
+  await page.locator(".prose").waitFor();
+  await page.emulateMedia({ forcedColors: "active" });
+  const selected = [
+    "tr.current a[data-path]",
+    ".views [aria-current]",
+    ".folders a[aria-current]",
+  ];
+  for (const name of selected) {
+    const style = await page.evaluate(
+      `getComputedStyle(document.querySelector(${
+        JSON.stringify(name)
+      })).outlineStyle`,
+    );
+    assertEquals([name, style], [name, "solid"]);
+  }
+});
+
+browserTest("reduced motion leaves no motion", async (open) => {
+  const page = await open(POSTS, { items: "12 items" });
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.route("**/api/**", () => {});
+  await page.locator("thead").getByRole("link", { name: "Title" }).click();
+  await page.locator(".list .skeleton").waitFor();
+  const moving = await page.evaluate("document.getAnimations().length");
+  assertEquals(moving, 0);
+});
+
+browserTest("plain http can copy too", async (open, { url }) => {
+  const page = await open();
+  await page.addInitScript(
+    "Object.defineProperty(navigator, 'clipboard', { value: undefined })",
+  );
+  await page.goto(url + POSTS);
+  await page.evaluate(
+    "document.addEventListener('copy', () => { globalThis.copied = String(getSelection()); })",
+  );
+  await page.locator(".code-head").getByText("Copy").click();
+  await page.locator(".code-head").getByText("Copied").waitFor();
+  const copied = await page.evaluate<string>("globalThis.copied");
+  assertMatch(copied, /^http.*list-collection-items\?owner=local/);
+});
+
+const ALERTS = ["note", "tip", "important", "warning", "caution"];
+
+browserTest(
+  "alerts have one bar each, and looks of their own",
+  async (open) => {
+    const page = await open("?owner=octo&repo=site&collection=/&path=a.md");
+    await page.locator(".markdown-alert").first().waitFor();
+    const looks = await page.evaluate<{ color: string; bars: number }[]>(
+      `[...document.querySelectorAll(".markdown-alert")].map((alert) => ({
+        color: getComputedStyle(alert).borderLeftColor,
+        bars: [alert, ...alert.querySelectorAll("*")]
+          .filter((part) => getComputedStyle(part).borderLeftWidth !== "0px").length,
+      }))`,
+    );
+    assertEquals(looks.map(({ bars }) => bars), ALERTS.map(() => 1));
+    assertEquals(new Set(looks.map(({ color }) => color)).size, ALERTS.length);
+    await assertAccessible(page, "alerts");
+  },
+  {
+    files: {
+      "a.md": ALERTS.map((name) => `> [!${name.toUpperCase()}]\n> Text.\n`)
+        .join("\n"),
+    },
+  },
+);
+
+browserTest("a request is printed without being cut", async (open) => {
+  const page = await open(`${POSTS}&view=request`, {
+    viewport: { width: 800, height: 600 },
+  });
+  await page.locator(".json").waitFor();
+  await page.emulateMedia({ media: "print" });
+  assertEquals(await page.locator(".pane.list").isVisible(), false);
+  const cut = await page.evaluate(
+    `[...document.querySelectorAll("body, #app, .panes, .api, .api .body")]
+      .filter((part) => part.scrollHeight > part.clientHeight + 2).map((part) => part.className)`,
+  );
+  assertEquals(cut, []);
+});

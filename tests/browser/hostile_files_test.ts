@@ -146,6 +146,37 @@ fileTest("no file stalls the page, which says what it cuts", async (page) => {
   );
 });
 
+fileTest("no answer stalls the page", async (page) => {
+  await page.evaluate(METER);
+  const longestMs = async (name: string) => {
+    await page.evaluate("meter.longestMs = 0");
+    await page.evaluate(
+      `document.querySelector('a[data-path="${name}"]').click()`,
+    );
+    await page.locator(".file").getByRole("link", { name: "Request" }).click();
+    await page.locator(".file .json").getByText(`"name": "${name}"`).waitFor();
+    await page.evaluate(`new Promise((resolve) => {
+      const { turns } = meter;
+      const look = () => meter.turns > turns + 20 ? resolve() : requestAnimationFrame(look);
+      look();
+    })`);
+    return await page.evaluate<number>("meter.longestMs");
+  };
+  let friendlyMs = await longestMs("small.ts");
+  for (const name of Object.keys(FRIENDLY)) {
+    friendlyMs = Math.max(friendlyMs, await longestMs(name));
+  }
+  for (const name of Object.keys(HOSTILE)) {
+    const hostileMs = await longestMs(name);
+    assert(
+      hostileMs < 5 * friendlyMs,
+      `${name} ${Math.round(hostileMs)} ms, and friendly ${
+        Math.round(friendlyMs)
+      } ms`,
+    );
+  }
+});
+
 fileTest(
   "a worker starts when needed, and ends past its deadline",
   async (page) => {

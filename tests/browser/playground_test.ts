@@ -1,7 +1,7 @@
 // The playground as a person uses it: a place is typed or pasted, the list is sorted, filtered and paged, files are opened.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { root } from "../source_files.ts";
 import { browserTest, POSTS, waitForItems } from "./browser.ts";
 
@@ -313,10 +313,21 @@ browserTest(
     const follow = (name: RegExp) =>
       nav.getByRole("link", { name }).first().click();
 
+    // What is in a folder is requested when it is opened.
+    const inside = nav.getByRole("button", {
+      name: "Folders in posts",
+      exact: true,
+    });
+    await inside.click();
     await leadsTo(page, "5 items", follow(/^2025/));
-    await nav.getByRole("heading", { name: "Folders in posts/2025" }).waitFor();
-    await leadsTo(page, "12 items", follow(/Up$/));
+    const current = nav.locator("[aria-current]");
+    await current.getByText("2025").waitFor();
+    assertEquals(await current.count(), 1);
+    await inside.click();
+    assertEquals(await nav.getByRole("link", { name: /^2025/ }).count(), 0);
+    await leadsTo(page, "12 items", follow(/^posts/));
     await leadsTo(page, "3 items", follow(/^docs/));
+    await leadsTo(page, "18 items", follow(/^All files/));
 
     const narrow = await open("", {
       items: "12 items",
@@ -326,7 +337,8 @@ browserTest(
     await leadsTo(
       narrow,
       "3 items",
-      narrow.locator(".folders").getByRole("link", { name: /^docs/ }).click(),
+      narrow.locator(".folders").getByRole("link", { name: /^docs/ }).first()
+        .click(),
     );
   },
 );
@@ -452,40 +464,374 @@ browserTest(
 );
 
 browserTest(
-  "a panel's request is one line, with code and JSON on demand",
-  async (open) => {
+  "beside the list are its request, as code, and its answer",
+  async (open, site) => {
     const permissions = ["clipboard-read", "clipboard-write"];
     const address = `${POSTS}&limit=5&filter[name]=!it's%20$(x)`;
     const page = await open(address, { permissions, items: "1–5 of 12" });
-    const line = page.locator(".list .line");
-    const details = page.locator(".request-details");
-    const copy = async (panel: Locator, button: string) => {
-      await panel.getByRole("button", { name: button }).click();
+    const panel = page.locator(".api");
+    const json = panel.locator(".json");
+    const copy = async (tab: string) => {
+      await panel.getByRole("button", { name: tab }).click();
+      await panel.locator(".code-head").getByText("Copy").click();
       await panel.getByText("Copied").waitFor();
       return await page.evaluate<string>("navigator.clipboard.readText()");
     };
+    const itemsOf = async (name: string, args: string[]) => {
+      const { stdout, stderr } = await new Deno.Command(name, { args })
+        .output();
+      const text = new TextDecoder().decode(stdout);
+      assert(text !== "", new TextDecoder().decode(stderr));
+      return JSON.parse(text).items.length;
+    };
 
     assertMatch(
-      await line.innerText(),
-      /200 · \d+ ms · [\d.]+ KB · fresh \d+ s\s+Copy/,
+      await panel.locator(".facts").innerText(),
+      /200 · \d+ ms · [\d.]+ KB · fresh \d+ s/,
     );
-    const sent = await copy(line, "Copy");
+    const sent = await copy("Address");
     assertEquals((await (await fetch(sent)).json()).items.length, 5);
-    await line.getByRole("button", { name: /^200/ }).click();
-    await details.getByText('"totalItems": 12').waitFor();
-    assertMatch(
-      await details.innerText(),
-      /GET http[^]*cache-status[^]*"totalItems": 12/,
+    assertEquals(
+      await panel.locator(".pair").allInnerTexts(),
+      // Spaces stay as they are in the address.
+      decodeURIComponent(sent.slice(sent.indexOf("?"))).replaceAll(" ", "%20")
+        .split(/(?=&)/),
     );
-    const code = await copy(details, "fetch");
     const run = new Function(
-      `return (async () => { ${code} return items; })()`,
+      `return (async () => { ${await copy("fetch")} return items; })()`,
     );
     assertEquals((await run()).length, 5);
-    const command = await copy(details, "curl");
-    const { stdout } = await new Deno.Command("sh", { args: ["-c", command] })
-      .output();
-    assertEquals(JSON.parse(new TextDecoder().decode(stdout)).items.length, 5);
+    assertEquals(await itemsOf("sh", ["-c", await copy("curl")]), 5);
+    const code = (await copy("Client"))
+      .replace(/^import .*\/client\.js";/, "")
+      .replace("CollectionsClient()", `CollectionsClient("${site.url}")`);
+    const { CollectionsClient } = await import(
+      "../../packages/client/client.ts"
+    );
+    const byClient = new Function(
+      "CollectionsClient",
+      `return (async () => { ${code} return items; })()`,
+    );
+    assertEquals((await byClient(CollectionsClient)).length, 5);
+    const python = `${await copy("Python")}print(json.dumps(answer))`;
+    assertEquals(await itemsOf("python3", ["-c", python]), 5);
+
+    await panel.getByRole("button", { name: "Headers" }).click();
+    assertMatch(
+      await panel.locator(".headers").innerText(),
+      /cache-status\s+collections/i,
+    );
+    await json.getByText('"name": "p00.md"').waitFor();
+    // What is closed is not there.
+    assertEquals(await json.getByText("totalItems").count(), 0);
+    await json.locator("summary", { hasText: "pagination" }).click();
+    await json.getByText('"totalItems": 12').waitFor();
+  },
+);
+
+browserTest(
+  "the answer is one tab stop, in which arrows move and fold",
+  async (open) => {
+    const page = await open(POSTS, { items: "12 items" });
+    const json = page.locator(".json");
+    assertEquals(await json.locator("[tabindex='0']").count(), 1);
+    await json.locator("summary").first().focus();
+    await page.keyboard.press("ArrowDown");
+    assertMatch(`${await focused(page, "textContent")}`, /"repository"/);
+    await page.keyboard.press("ArrowRight");
+    await json.getByText('"owner": "octo"').waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await json.getByText('"owner": "octo"').waitFor({ state: "detached" });
+  },
+);
+
+browserTest(
+  "a long value of an answer is cut, a long list shown in parts",
+  async (open) => {
+    const page = await open(`${POSTS}&limit=1000&includeContent=`, {
+      items: "250 items",
+    });
+    const json = page.locator(".json");
+    // The first is open.
+    const closed = json.locator("details:not([open])", {
+      hasText: /name: \d/,
+    });
+    assertEquals(await closed.count(), 99);
+    await json.getByRole("button", { name: "150 more" }).click();
+    await json.getByRole("button", { name: "50 more" }).waitFor();
+    await json.locator("summary", { hasText: "frontMatter" }).click();
+    await json.getByText("99,700 more characters").waitFor();
+  },
+  {
+    files: Object.fromEntries(
+      Array.from({ length: 250 }, (_, at) => [
+        `posts/${String(at).padStart(3, "0")}.md`,
+        at === 0 ? `---\na: ${"x".repeat(100_000)}\n---\n` : "# A\n",
+      ]),
+    ),
+  },
+);
+
+/** The parameters of the request that a panel shows. */
+const parametersOf = (page: Page) =>
+  page.locator(".pair").allInnerTexts().then((pairs) =>
+    pairs.map((pair) => decodeURIComponent(pair.slice(1)))
+  );
+
+/** Waits until the request has a parameter, or the text that one begins with. */
+const hasParameter = (page: Page, text: string) =>
+  page.locator(".pair").getByText(text, { exact: false }).waitFor();
+
+browserTest(
+  "every parameter of a list can be set beside it",
+  async (open) => {
+    const page = await open(POSTS, { items: "12 items" });
+    const panel = page.locator(".api");
+    const set = async (name: string, value: string) => {
+      const field = panel.locator(`[name="${name}"]`);
+      await field.fill(value);
+      await field.press("Enter");
+      await hasParameter(page, `${name}=${value}`);
+      await rows(page).first().waitFor();
+      assertEquals(await focused(page, "name"), name);
+    };
+    const check = async (name: string) => {
+      await panel.getByLabel(name, { exact: true }).click();
+      await rows(page).first().waitFor();
+    };
+
+    await set("search", "post");
+    await set("sort", "-frontMatter.title");
+    await set("limit", "5");
+    await set("facets", "frontMatter.tags");
+    await set("linkTemplate", "/p/{slug}");
+    for (const name of ["markdown", "data", "includeHtml", "includeContent"]) {
+      await check(name);
+    }
+    await check("recursive");
+    await check("includeFrontMatter");
+    await set("page", "2");
+    await waitForItems(page, "6–10 of 12");
+    assertEquals(await parametersOf(page), [
+      "owner=octo",
+      "repo=site",
+      "collection=posts",
+      "page=2",
+      "limit=5",
+      "sort=-frontMatter.title",
+      "recursive=false",
+      "search=post",
+      "kind=markdown,data",
+      "includeHtml=true",
+      "includeContent=true",
+      "linkTemplate=/p/{slug}",
+      "facets=frontMatter.tags",
+    ]);
+    // Keys are offered, the last one of a list too.
+    await set("fields", "slug,frontMatter.title");
+    const offers = panel.locator("#offers-fields option");
+    const values = await offers.evaluateAll((all) =>
+      all.map((option) => (option as unknown as { value: string }).value)
+    );
+    assert(values.includes("slug,path"), `${values}`);
+    assertEquals(await titles(page), [
+      "Post 6",
+      "Post 5",
+      "Post 4",
+      "Post 3",
+      "Post 2",
+    ]);
+    await rows(page).first().click();
+    await page.locator("#file-title", { hasText: "Post 6" }).waitFor();
+    assertMatch(searchOf(page), /&slug=p06$/);
+  },
+);
+
+browserTest(
+  "filters are set by what they are about, how and with what",
+  async (open) => {
+    const page = await open(POSTS, { items: "12 items" });
+    const row = (at: number) => page.locator(".filter-row").nth(at);
+    const fill = async (
+      at: number,
+      subject: string,
+      sign: string,
+      text = "",
+    ) => {
+      await row(at).locator("select").selectOption(sign);
+      await row(at).locator("input").last().fill(text);
+      await row(at).locator("input").first().fill(subject);
+      await page.keyboard.press("Enter");
+    };
+
+    await leadsTo(page, "4 items", fill(0, "frontMatter.tags", "is", "news"));
+    await leadsTo(
+      page,
+      "3 items",
+      fill(1, "frontMatter.date", "≥", "2025-01-12"),
+    );
+    await leadsTo(page, "3 items", fill(2, "frontMatter.title", "exists"));
+    await leadsTo(page, "2 items", fill(3, "name", "is not", "p03.md"));
+    assertEquals((await parametersOf(page)).slice(3, -1), [
+      "filter[frontMatter.tags]=news",
+      "filter[frontMatter.date][gte]=2025-01-12",
+      "filter[frontMatter.title][exists]=true",
+      "filter[name]=!p03.md",
+    ]);
+    // Another operator, and one filter less.
+    const sign = row(1).locator("select");
+    await leadsTo(page, "1 item", sign.selectOption("<"));
+    const remove = page.getByRole("button", { name: "Remove filter 2" });
+    await leadsTo(page, "3 items", remove.click());
+    assertEquals(await row(1).locator("select").inputValue(), "[exists]");
+    const subject = row(1).locator("input").first();
+    assertEquals(await subject.inputValue(), "frontMatter.title");
+    await leadsTo(page, "1 item", page.goBack());
+    assertEquals(
+      await row(1).locator("input").last().inputValue(),
+      "2025-01-12",
+    );
+  },
+);
+
+browserTest(
+  "the request of a file is a tab away, with its parameters",
+  async (open) => {
+    const page = await open(`${POSTS}&sort=-frontMatter.date`, {
+      items: "12 items",
+    });
+    await page.getByRole("link", { name: "Post 10" }).click();
+    await page.locator(".file .prose").waitFor();
+    await page.locator(".file").getByRole("link", { name: "Request" }).click();
+    const json = page.locator(".file .json");
+    await json.getByText('"path": "posts/p10.md"').waitFor();
+    assertEquals(await parametersOf(page), [
+      "owner=octo",
+      "repo=site",
+      "path=posts/p10.md",
+      "includeHtml=true",
+    ]);
+    await page.getByLabel("includeNeighbors").click();
+    await json.getByText('"next"').waitFor();
+    assertEquals((await parametersOf(page)).slice(-3), [
+      "collection=posts",
+      "includeNeighbors=true",
+      "sort=-frontMatter.date",
+    ]);
+    await page.getByLabel("includeHtml").click();
+    await json.getByText('"html"').waitFor({ state: "detached" });
+    await enter(page, '.file [name="slug"]', "p03");
+    await json.getByText('"path": "posts/p03.md"').waitFor();
+    // The list is as it was.
+    await waitForItems(page, "12 items");
+    assertEquals((await titles(page))[0], "Post 11");
+    await page.locator(".file").getByRole("link", { name: "Source" }).click();
+    await page.locator(".file pre", { hasText: "# Post 3" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".file").waitFor({ state: "detached" });
+  },
+);
+
+browserTest(
+  "a list with addresses of pages has a link to its feed",
+  async (open) => {
+    const page = await open(
+      `${POSTS}&limit=100&linkTemplate=%2Fp%2F%7Bslug%7D`,
+      {
+        items: "12 items",
+      },
+    );
+    const feed = page.getByRole("link", { name: "Feed" });
+    assertEquals(await feed.count(), 0);
+    await page.locator(".list tbody").getByRole("link", { name: "news" })
+      .first().click();
+    await enter(
+      page,
+      '.api [name="linkTemplate"]',
+      "https://example.com/p/{slug}",
+    );
+    const response = await fetch((await feed.getAttribute("href"))!);
+    assertEquals(
+      response.headers.get("content-type"),
+      "application/atom+xml; charset=utf-8",
+    );
+    const entries = (await response.text()).match(/<entry>/g);
+    assertEquals(entries?.length, 4);
+  },
+);
+
+browserTest(
+  "with history, rows and files say when they were changed",
+  async (open, site) => {
+    site.gh.addToken("token");
+    const page = await open(`${POSTS}&includeHistory=true`, {
+      items: "12 items",
+    });
+    const heads = await page.locator(".list thead th").allInnerTexts();
+    assertEquals(heads.join(), "Title,Date,Tags,Changed,Size");
+    const changed = page.locator(".list tbody tr").first().locator(".k-date")
+      .last();
+    assertMatch(await changed.innerText(), /^\d{4}-\d\d-\d\d$/);
+    const header = page.locator("thead").getByRole("link", { name: "Changed" });
+    await header.click();
+    await page.locator('th[aria-sort="descending"]', { hasText: "Changed" })
+      .waitFor();
+    await rows(page).first().waitFor();
+    assertMatch(searchOf(page), /&sort=-lastChanged\.date&/);
+    await rows(page).first().click();
+    assertMatch(
+      await page.locator(".file .history").innerText(),
+      /^Changed \d{4}-\d\d-\d\d by .+: .+\s+[0-9a-f]{7}\s+Created \d{4}-\d\d-\d\d$/,
+    );
+  },
+  { env: { GITHUB_TOKEN: "token" } },
+);
+
+browserTest(
+  "the repository's field stays where it is, as does what is below",
+  async (open) => {
+    const page = await open(POSTS, { items: "12 items" });
+    const boxes = () =>
+      page.evaluate<string>(
+        `JSON.stringify(["#repository", ".crumbs", ".pages", ".list table"].map((name) =>
+          document.querySelector(name).getBoundingClientRect()))`,
+      );
+    const before = await boxes();
+    await page.locator("#repository").focus();
+    assertEquals(await boxes(), before);
+    await enter(page, "#repository", "nonsense");
+    // An error takes room of its own.
+    const fault = await page.locator("#fault").boundingBox();
+    const bar = await page.locator(".bar").boundingBox();
+    const list = await page.locator(".pane.list").boundingBox();
+    assert(fault!.y + fault!.height <= bar!.y + bar!.height);
+    assert(bar!.y + bar!.height <= list!.y);
+    const field = await page.locator("#repository").boundingBox();
+    assert(field!.y + field!.height <= fault!.y);
+    assertEquals(
+      await page.getByLabel("Repository", { exact: true }).count(),
+      1,
+    );
+  },
+);
+
+browserTest(
+  "on a phone the list and its request take turns",
+  async (open) => {
+    const page = await open(POSTS, {
+      viewport: { width: 390, height: 844 },
+      items: "12 items",
+    });
+    assertEquals(await page.locator(".api").isVisible(), false);
+    await page.getByRole("link", { name: "Request", exact: true }).click();
+    await page.locator(".api .json").waitFor();
+    assertEquals(await page.locator(".pane.list").isVisible(), false);
+    await page.getByText("Parameters").click();
+    await page.locator('[name="limit"]').fill("5");
+    await page.keyboard.press("Enter");
+    await page.locator(".api .json", { hasText: '"items"' }).waitFor();
+    await page.getByRole("link", { name: "List", exact: true }).click();
+    await waitForItems(page, "1–5 of 12");
   },
 );
 

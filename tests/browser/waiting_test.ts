@@ -37,8 +37,8 @@ browserTest(
     const cold = await load(page.goto(site.url));
     const bytes = cold.reduce((sum, { transferSize }) => sum + transferSize, 0);
     console.log(`cold: ${cold.length} requests, ${bytes} bytes`);
-    assert(cold.length <= 12, cold.map(({ name }) => name).join("\n"));
-    assert(bytes <= 120_000, `${bytes} bytes`);
+    assert(cold.length <= 10, cold.map(({ name }) => name).join("\n"));
+    assert(bytes <= 60_000, `${bytes} bytes`);
     const again = await load(page.reload());
     // The page, its list and its folders.
     assert(again.length <= 3, again.map(({ name }) => name).join("\n"));

@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 import {
   columnsOf,
   facetKeysOf,
+  keysOf,
   titleOf,
   valueOf,
 } from "../../static/assets/list.ts";
@@ -11,11 +12,18 @@ import {
   durationWords,
   freshWords,
   sizeWords,
+  snippetsFor,
   withTime,
 } from "../../static/assets/requests.ts";
+import { filterOf, filterParts } from "../../static/assets/panel.ts";
 import {
+  closed,
   EMPTY,
+  feedParameters,
   filterWords,
+  hasFile,
+  opened,
+  openParameters,
   parseFilter,
   parsePlace,
 } from "../../static/assets/state.ts";
@@ -150,6 +158,134 @@ Deno.test("operationUrl() leaves out what is not given", () => {
   );
 });
 
+const LIST = readState("?owner=o&repo=r&collection=p")!;
+const queryOf = (pairs: readonly (readonly [string, string])[] | null) =>
+  operationUrl("x", pairs ?? [], "http://h").split("?")[1];
+
+Deno.test("listParameters() includes front matter unless not wanted, nothing beside fields", () => {
+  const state = {
+    ...LIST,
+    includeHtml: "true",
+    includeContent: "false",
+    facets: "name",
+    linkTemplate: "/{slug}",
+  };
+  const place = "owner=o&repo=r&collection=p";
+  const others = "linkTemplate=%2F%7Bslug%7D&facets=name";
+  assertEquals(
+    queryOf(listParameters(state)),
+    `${place}&includeFrontMatter=true&includeHtml=true&${others}`,
+  );
+  assertEquals(
+    queryOf(listParameters({ ...state, includeFrontMatter: "false" })),
+    `${place}&includeHtml=true&${others}`,
+  );
+  assertEquals(
+    queryOf(listParameters({ ...state, fields: "slug" })),
+    `${place}&fields=slug&${others}`,
+  );
+});
+
+Deno.test("openParameters() names a file by path or slug, and orders only neighbors", () => {
+  const state = { ...LIST, sort: "size", kind: "data", path: "p/a.md" };
+  const start = "owner=o&repo=r";
+  assertEquals(
+    queryOf(openParameters(state)),
+    `${start}&path=p%2Fa.md&includeHtml=true`,
+  );
+  const both = { ...state, includeNeighbors: "true", includeHtml: "false" };
+  assertEquals(
+    queryOf(openParameters(both)),
+    `${start}&path=p%2Fa.md&collection=p&includeNeighbors=true&sort=size&kind=data`,
+  );
+  assertEquals(
+    queryOf(openParameters({ ...both, path: "", slug: "a" })),
+    `${start}&collection=p&slug=a&includeNeighbors=true&sort=size&kind=data`,
+  );
+});
+
+Deno.test("feedParameters() are those of the list, with addresses that have a host", () => {
+  const state = { ...LIST, page: "2", limit: "100", search: "a", fields: "b" };
+  assertEquals(feedParameters({ ...state, linkTemplate: "/{slug}" }), null);
+  assertEquals(
+    queryOf(feedParameters({ ...state, linkTemplate: "http://h/{slug}" })),
+    "owner=o&repo=r&collection=p&search=a&format=atom&linkTemplate=http%3A%2F%2Fh%2F%7Bslug%7D",
+  );
+});
+
+Deno.test("opened() and closed() leave the list as it is", () => {
+  const state = { ...LIST, page: "2", slug: "a", view: "request" as const };
+  assertEquals([hasFile(LIST), hasFile(state)], [false, true]);
+  assertEquals(opened(state, "b"), {
+    ...LIST,
+    page: "2",
+    path: "b",
+    view: "preview",
+  });
+  assertEquals(closed(state), { ...LIST, page: "2" });
+});
+
+Deno.test("filterOf() writes what filterParts() reads", () => {
+  const filters = [
+    ["filter[name]", "*.md"],
+    ["filter[frontMatter.draft]", "!true"],
+    ["filter[frontMatter.date][gte]", "2025"],
+    ["filter[frontMatter.a][exists]", "false"],
+    ["filter[frontMatter.a][contains]", "!x"],
+  ] as const;
+  for (const filter of filters) {
+    assertEquals(filterOf(filterParts(filter)), filter);
+  }
+  assertEquals(filterOf({ subject: "a", sign: "[exists]", text: "" }), [
+    "filter[a][exists]",
+    "true",
+  ]);
+});
+
+Deno.test("snippetsFor() has the client's options as its types want them", () => {
+  const query = "owner=o&repo=r&collection=p&limit=5&recursive=false" +
+    "&filter%5BfrontMatter.tags%5D=a&filter%5BfrontMatter.tags%5D=b" +
+    "&filter%5Bsize%5D%5Bexists%5D=true";
+  const clientOf = (url: string) =>
+    snippetsFor(url).find(({ name }) => name === "Client")?.text;
+  const list = "http://h/x/api/list-collection-items";
+  assertEquals(
+    clientOf(`${list}?${query}`),
+    `import { CollectionsClient } from "http://h/x/client.js";
+
+const client = new CollectionsClient();
+const { items } = await client.listItems({
+  owner: "o",
+  repo: "r",
+  collection: "p",
+  limit: 5,
+  recursive: false,
+  filter: {
+    "frontMatter.tags": ["a", "b"],
+    size: {
+      exists: true,
+    },
+  },
+});
+`,
+  );
+  const item = "http://h/api/get-item-content?owner=o&repo=r";
+  assertEquals(
+    clientOf(`${item}&collection=p&slug=a`)?.includes(".getItemBySlug({"),
+    true,
+  );
+  // What the client cannot send has no tab of it.
+  const twice = "filter%5Ba%5D=1&filter%5Ba%5D%5Bgt%5D=0";
+  assertEquals(clientOf(`${list}?${twice}`), undefined);
+  assertEquals(clientOf(`${item}&path=a&format=raw`), undefined);
+  assertEquals(
+    snippetsFor("http://h/api/collection-types.ts?owner=o").map(({ name }) =>
+      name
+    ),
+    ["Address", "curl", "fetch", "Python"],
+  );
+});
+
 Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWords() says them", () => {
   const cases: Record<string, [string, string, string]> = {
     "#news": ["filter[frontMatter.tags]", "news", "tags: news"],
@@ -223,6 +359,18 @@ Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapp
     "A",
     "a.md",
   ]);
+});
+
+Deno.test("keysOf() names the keys of front matter and of rows", () => {
+  const items = [item({ title: "A", "a.b": 1 }), item({ date: "2025" })];
+  assertEquals(keysOf(items), ["frontMatter.title", "frontMatter.date"]);
+  assertEquals(keysOf([{ index: 0, data: { team: "core" } }]), ["data.team"]);
+});
+
+Deno.test("titleOf() of an item without a name is its path or slug", () => {
+  assertEquals(titleOf({ path: "a/b.md" }), "b.md");
+  assertEquals(titleOf({ slug: "a/b" }), "a/b");
+  assertEquals(titleOf({ size: 1 }), "Without a name");
 });
 
 Deno.test("names that every object inherits have no words and no value", () => {

@@ -260,13 +260,3 @@ Deno.test("convert() of code ends its colors before its text", () => {
   const colors = elementsOf(nodes).length;
   assert(colors > 5_000 && colors < 6_000, `${colors}`);
 });
-
-Deno.test("convert() of an answer breaks it into lines, bounded", () => {
-  const answer = converted({ kind: "answer", text: '{"a":[1]}' });
-  assertEquals(textOf(answer.nodes), '{\n  "a": [\n    1\n  ]\n}');
-  const deep = converted({
-    kind: "answer",
-    text: "[".repeat(1_000) + "]".repeat(1_000),
-  });
-  assertEquals([textOf(deep.nodes).length, deep.isCut], [100_000, true]);
-});

@@ -1,0 +1,67 @@
+// The documents as pages: all of them are there, with links to each other that lead somewhere.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { startService } from "../service.ts";
+
+const PAGES = [
+  "/guides",
+  "/guides/api",
+  "/guides/client",
+  "/guides/operations",
+  "/guides/growing",
+  "/guides/caching",
+  "/guides/limits",
+  "/guides/performance",
+];
+
+Deno.test("guideResponse() links documents to each other's sections", async () => {
+  await using service = await startService();
+  const pages = new Map<string, string>();
+  for (const path of PAGES) {
+    const response = await service.get(path);
+    assertEquals(response.status, 200, path);
+    pages.set(path, await response.text());
+  }
+  let count = 0;
+  for (const [path, html] of pages) {
+    const [, content = ""] = html.match(/<main[^>]*>(.*)<\/main>/s)!;
+    for (const [, href] of content.matchAll(/<a href="([^"]*)"/g)) {
+      const { pathname, hash, host } = new URL(href!, `http://h${path}`);
+      if (host !== "h") continue;
+      const target = pages.get(pathname);
+      assert(target !== undefined, `${path}: ${href}`);
+      const id = decodeURIComponent(hash.slice(1));
+      assert(
+        id === "" || target.includes(`id="${id}"`),
+        `${path}: ${href}`,
+      );
+      count++;
+    }
+  }
+  assert(count > 60, `${count}`);
+});
+
+Deno.test("guideResponse() has every guide that the reference names", async () => {
+  await using service = await startService();
+  const script = await (await service.get("/assets/x/reference.ts")).text();
+  const guides = await (await service.get("/guides")).text();
+  const [, list = ""] = script.match(/GUIDES = \[(.*?)\]/s)!;
+  const titles = [...list.matchAll(/"([^"]+)"/g)].map(([, title]) => title!);
+  assert(titles.length >= 11);
+  for (const title of titles) {
+    const id = title.toLowerCase().replaceAll(" ", "-");
+    assert(guides.includes(`<h2 id="user-content-${id}">${title}</h2>`), title);
+  }
+});
+
+Deno.test("guideResponse() refuses other names, a slash leads back", async () => {
+  await using service = await startService();
+  assertEquals((await service.get("/guides/none")).status, 404);
+  assertEquals((await service.get("/guides/..%2Fapi")).status, 404);
+  assertEquals((await service.get("/guides/constructor")).status, 404);
+  const redirected = await service.get("/guides/");
+  assertEquals(redirected.headers.get("location"), "../guides");
+  const policy = (await service.get("/guides")).headers
+    .get("content-security-policy")!;
+  assertMatch(policy, /^default-src 'none'; /);
+});
