@@ -22,7 +22,7 @@ import { listCollections } from "../collections/list_collections.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import { contentTypeOf } from "../content/file_names.ts";
+import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
@@ -38,17 +38,17 @@ import {
   type ResponseEntry,
 } from "./response_cache.ts";
 import {
+  type Bytes,
+  contentDisposition,
   dataHeaders,
   INERT,
   JSON_TYPE,
-  jsonBody,
-  rawBody,
   readyBody,
 } from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** A parsed request for data. */
-export type DataQuery =
+type DataQuery =
   | { readonly kind: "list"; readonly parameters: ListParameters }
   | { readonly kind: "item"; readonly parameters: ItemParameters }
   | { readonly kind: "changes"; readonly parameters: ChangesParameters }
@@ -247,16 +247,14 @@ async function makeBody(
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
     source: services.sourceOf(snapshot.name.owner),
-    ...{
-      snapshot,
-      context,
-      objects,
-      jobs,
-      compute,
-      clock,
-      startedAtMs,
-      baseUrl,
-    },
+    snapshot,
+    context,
+    objects,
+    jobs,
+    compute,
+    clock,
+    startedAtMs,
+    baseUrl,
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
     async reserveBytes(weight) {
@@ -267,8 +265,19 @@ async function makeBody(
     },
   };
   try {
-    const made = await readBodyOf(query, read);
-    const { content } = made.body.identity;
+    const {
+      bytes,
+      contentType = JSON_TYPE,
+      headers,
+      cacheForMs = Infinity,
+    } = await answerOf(query, read);
+    const { name, branch } = snapshot;
+    const body = await readyBody({
+      bytes,
+      contentType,
+      headers: { ...tagHeaders({ ...name, branch }), ...headers },
+    });
+    const { content } = body.identity;
     charge(content.length / BYTES_PER_PROCESSOR_MS);
     if (memory !== null && typeof content !== "string") {
       memory.resize(content.length);
@@ -276,53 +285,57 @@ async function makeBody(
       void clock.sleep(0).then(largeBodies.hold(content, client, memory));
       memory = null;
     }
-    return made;
+    return { body, cacheForMs };
   } finally {
     memory?.release();
   }
 }
 
-async function readBodyOf(
-  query: DataQuery,
-  read: ReadContext,
-): Promise<MadeBody> {
-  const { name, branch } = read.snapshot;
-  const tags = tagHeaders({ ...name, branch });
+interface Answer {
+  bytes: Bytes;
+  contentType?: string;
+  headers?: Readonly<Record<string, string>>;
+  cacheForMs?: number;
+}
+
+async function answerOf(query: DataQuery, read: ReadContext): Promise<Answer> {
   if (query.kind === "list") {
-    const { bytes, contentType, links, cacheForMs } = await listItems(
-      query.parameters,
-      read,
-    );
+    const { links, ...answer } = await listItems(query.parameters, read);
     const link = links && linkHeader(links);
     const headers = {
-      ...tags,
       ...(link !== null && { link }),
-      ...(contentType !== JSON_TYPE && INERT),
+      ...(answer.contentType !== JSON_TYPE && INERT),
     };
-    return {
-      body: await readyBody({ bytes, contentType, headers }),
-      cacheForMs,
-    };
+    return { ...answer, headers };
   }
   if (query.kind === "changes") {
-    const bytes = await listChanges(query.parameters, read);
-    return { body: await jsonBody(bytes, tags), cacheForMs: Infinity };
+    return { bytes: await listChanges(query.parameters, read) };
   }
   if (query.kind !== "item") {
-    const { kind } = query;
-    const bytes = await listCollections(query.parameters, read, kind);
+    const bytes = await listCollections(query.parameters, read, query.kind);
+    if (query.kind === "collections") return { bytes };
     const name = "collection-types.ts";
-    const body = kind === "collections"
-      ? await jsonBody(bytes, tags)
-      : await rawBody({ name, contentType: contentTypeOf(name), bytes }, tags);
-    return { body, cacheForMs: Infinity };
+    return rawAnswer({ name, contentType: contentTypeOf(name), bytes });
   }
   const file = await readItem(query.parameters, read);
-  if (query.parameters.format === "raw") {
-    return { body: await rawBody(file, tags), cacheForMs: Infinity };
-  }
+  if (query.parameters.format === "raw") return rawAnswer(file);
   const { json, cacheForMs } = await itemBody(file, query.parameters, read);
-  return { body: await jsonBody(json, tags), cacheForMs };
+  return { bytes: json, cacheForMs };
+}
+
+/**
+ * Returns the bytes of a file. The policy and the type keep browsers from
+ * running anything in them.
+ */
+function rawAnswer(
+  { name, contentType, bytes }:
+    & Required<
+      Pick<Answer, "bytes" | "contentType">
+    >
+    & { name: string },
+): Answer {
+  const headers = { "content-disposition": contentDisposition(name), ...INERT };
+  return { bytes, contentType: rawContentType(contentType), headers };
 }
 
 const CACHE_STATUS = {
