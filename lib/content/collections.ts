@@ -218,13 +218,13 @@ function addSchemas(
 ): number[] {
   const missing: number[] = [];
   const room = { keys: MAX_KEYS };
-  let left = MAX_READ;
+  let budget = MAX_READ;
   for (const collection of collections) {
     if (collection.fields !== undefined) {
       collection.schema = declaredSchema(collection.fields);
       continue;
     }
-    let { files: count, bytes, chars } = left;
+    let { files: count, bytes, chars } = budget;
     const lacking: number[] = [];
     const texts: string[] = [];
     for (const index of indicesOf(collection, files)) {
@@ -245,7 +245,7 @@ function addSchemas(
       );
       continue;
     }
-    left = { files: count, bytes, chars };
+    budget = { files: count, bytes, chars };
     missing.push(...lacking);
     if (missing.length === 0) {
       collection.schema = inferSchema(frontMatterOf(texts), room);

@@ -167,8 +167,8 @@ function without<Item>(
   attributes: readonly Item[] | null | undefined,
   names: string,
 ): Item[] {
-  const left = new Set<unknown>(names.split(" "));
-  return (attributes ?? []).filter((attribute) => !left.has(attribute));
+  const removed = new Set<unknown>(names.split(" "));
+  return (attributes ?? []).filter((attribute) => !removed.has(attribute));
 }
 
 /**
@@ -177,7 +177,7 @@ function without<Item>(
  * `markdown-alert-note`. `source` is the text that was parsed.
  */
 function markAlert(quote: Blockquote, source: string): void {
-  const [first, ...rest] = quote.children;
+  const [first, ...others] = quote.children;
   if (first?.type !== "paragraph") return;
   const [marker, ...inline] = first.children;
   // The source is checked too. `\[!NOTE]` has the same text and is not an
@@ -199,7 +199,9 @@ function markAlert(quote: Blockquote, source: string): void {
   const children = text === ""
     ? inline
     : [{ ...marker, value: text }, ...inline];
-  const body = children.length === 0 ? rest : [{ ...first, children }, ...rest];
+  const body = children.length === 0
+    ? others
+    : [{ ...first, children }, ...others];
   if (body.length === 0) return;
   const kind = match[1]!.toLowerCase();
   const title: Paragraph = {

@@ -27,7 +27,7 @@ export interface NamedFolder {
   readonly isRoot: boolean;
 }
 
-export interface SuggestInput {
+interface SuggestInput {
   readonly name: string;
   readonly names: readonly string[];
   readonly folders: readonly NamedFolder[];

@@ -18,7 +18,7 @@ let scratch = new Uint8Array(4096);
  * Kinds of entries by Git's modes (gitdatamodel): 100644 or 100755, 040000,
  * 120000, 160000.
  */
-export const ENTRY_KINDS = [
+const ENTRY_KINDS = [
   "file",
   "folder",
   "symbolic link",

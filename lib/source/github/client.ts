@@ -378,15 +378,15 @@ export class GitHubClient {
       body,
       maxBytes,
       isEnough,
-      context: { client, signal: left },
+      context: { client, signal: leaving },
     } = request;
     const { clock, timeoutMs, onRequest } = this.options;
     const timeout = new AbortController();
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
     let cancelTimer = startTimer();
-    const signal = left === undefined
+    const signal = leaving === undefined
       ? timeout.signal
-      : AbortSignal.any([timeout.signal, left]);
+      : AbortSignal.any([timeout.signal, leaving]);
     let result: Result = "network";
     try {
       const response = await fetch(url, {
@@ -420,9 +420,9 @@ export class GitHubClient {
         release,
       };
     } catch (error) {
-      if (left?.aborted) {
+      if (leaving?.aborted) {
         result = "aborted";
-        throw left.reason;
+        throw leaving.reason;
       }
       if (timeout.signal.aborted) {
         result = "timeout";
