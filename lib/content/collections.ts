@@ -248,15 +248,11 @@ function addSchemas(
     budget = { files: count, bytes, chars };
     missing.push(...lacking);
     if (missing.length === 0) {
-      collection.schema = inferSchema(frontMatterOf(texts), room);
+      const items = texts.values()
+        .map((text) => (JSON.parse(text) as FrontMatter).frontMatter)
+        .filter((frontMatter) => frontMatter !== undefined);
+      collection.schema = inferSchema(items, room);
     }
   }
   return missing;
-}
-
-function* frontMatterOf(texts: readonly string[]) {
-  for (const text of texts) {
-    const { frontMatter }: FrontMatter = JSON.parse(text);
-    if (frontMatter !== undefined) yield frontMatter;
-  }
 }

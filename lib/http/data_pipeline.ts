@@ -70,6 +70,14 @@ const JOB_WAIT_SHARE = 0.8;
 /** Maximum age of the last check of a response for an older commit: one day. */
 const MAX_STALE_MS = 24 * 3_600_000;
 
+const CACHE_STATUS = {
+  fresh: "hit",
+  new: "stored",
+  unchanged: "revalidated",
+  moved: "moved",
+  stale: "stale",
+} as const;
+
 interface Found {
   entry: ResponseEntry;
   isComplete: boolean;
@@ -114,8 +122,8 @@ export async function serveData(
     if (mayRepeat()) continue;
     const { entry, isComplete, isOlder = false } = found;
     const { checkedAtMs } = isOlder ? entry : snapshot;
-    const { freshForMs } = snapshot.ref;
-    const isStale = isOlder || snapshot.freshness === "stale";
+    const { freshness, ref: { freshForMs } } = snapshot;
+    const isStale = isOlder || freshness === "stale";
     // The check may have expired while the request was reading or waiting.
     const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
     if (isOutdated && check < MAX_RECHECKS) continue;
@@ -123,14 +131,19 @@ export async function serveData(
     // Once the ref has moved or is missing its tag may already be purged.
     const isHeld = !isStale && entry.expiresAtMs === Infinity &&
       snapshot.ref.commit === entry.commit && snapshot.ref.checkedAtMs > 0;
+    const cacheStatus = isStale
+      ? "stale"
+      : !isComplete
+      ? "passed"
+      : context.missed && freshness !== "moved"
+      ? "stored"
+      : CACHE_STATUS[freshness];
     const headers = dataHeaders(
       {
         requestId: context.id,
         checkedAtMs,
         freshForMs,
-        cacheStatus: isStale
-          ? "stale"
-          : cacheStatusOf(snapshot, context.missed, isComplete),
+        cacheStatus,
         isStorable: isComplete,
         isHeld,
       },
@@ -336,21 +349,4 @@ function rawAnswer(
 ): Answer {
   const headers = { "content-disposition": contentDisposition(name), ...INERT };
   return { bytes, contentType: rawContentType(contentType), headers };
-}
-
-const CACHE_STATUS = {
-  fresh: "hit",
-  new: "stored",
-  unchanged: "revalidated",
-  moved: "moved",
-  stale: "stale",
-} as const;
-
-function cacheStatusOf(
-  { freshness }: Snapshot,
-  missed: boolean,
-  isComplete: boolean,
-) {
-  if (!isComplete) return "passed";
-  return missed && freshness !== "moved" ? "stored" : CACHE_STATUS[freshness];
 }

@@ -321,8 +321,9 @@ export class GitHubClient {
     const now = this.options.clock.now();
     // A stated time to retry overrides the reset time of the quota.
     const statedMs = retryAfterMs(headers, now);
+    const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
     const waitMs = statedMs ??
-      (isSpent ? quotaWaitMs(headers, now) : SECONDARY_WAIT_MS);
+      (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
     return {
       isQuota: isSpent && statedMs === null,
       waitMs: Math.max(waitMs, MIN_WAIT_MS),
@@ -448,12 +449,6 @@ export class GitHubClient {
 
 const headOf = ({ bytes }: HttpAnswer) =>
   new TextDecoder().decode(bytes.subarray(0, ERROR_HEAD_BYTES));
-
-/** Returns how long a quota stays spent, in ms. The default is one minute. */
-function quotaWaitMs(headers: Headers, now: number): number {
-  const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
-  return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
-}
 
 /**
  * Returns `Retry-After` (RFC 9110, 10.2.3) in ms, at most an hour. The header
