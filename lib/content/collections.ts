@@ -28,15 +28,15 @@ const MAX_FOLDERS = 10_000;
 const MAX_KEYS = 5_000;
 
 export interface CollectionsInput {
-  readonly repository: string;
-  readonly files: Uint8Array;
-  readonly declared: readonly Declared[];
+  repository: string;
+  files: Uint8Array;
+  declared: readonly Declared[];
   /** The folder whose sub-folders are listed. */
-  readonly path: string;
-  readonly format: "plain" | "schema" | "types";
-  readonly maxItemBytes: number;
+  path: string;
+  format: "plain" | "schema" | "types";
+  maxItemBytes: number;
   /** The maximum number of bytes of the text. */
-  readonly maxBytes: number;
+  maxBytes: number;
 }
 
 export interface DescribedCollections {

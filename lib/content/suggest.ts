@@ -28,11 +28,11 @@ export interface NamedFolder {
 }
 
 interface SuggestInput {
-  readonly name: string;
-  readonly names: readonly string[];
-  readonly folders: readonly NamedFolder[];
+  name: string;
+  names: readonly string[];
+  folders: readonly NamedFolder[];
   /** Which entries of the folders are suggested. */
-  readonly kind?: "folder" | "file";
+  kind?: "folder" | "file";
 }
 
 /**

@@ -252,9 +252,9 @@ const CACHE_STATUS = {
 /** What caches in front may do. */
 interface EdgeOptions {
   /** `s-maxage` in seconds or null. */
-  readonly sharedMaxAge: number | null;
+  sharedMaxAge: number | null;
   /** Whether caches that are purged may hold responses for a day. */
-  readonly isPurged: boolean;
+  isPurged: boolean;
 }
 
 /**

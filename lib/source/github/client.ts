@@ -59,22 +59,22 @@ export type Validator = { readonly etag: string; readonly fingerprint: string };
 
 /** One request. It is a POST if it has a body but still only reads data. */
 export interface GitHubRequest {
-  readonly kind: keyof typeof LANE_OF;
-  readonly url: string;
+  kind: keyof typeof LANE_OF;
+  url: string;
   /** The owner of the repository. An owner may not accept a token. */
-  readonly owner: string;
+  owner: string;
   /**
    * The account whose App installation sends the request. Set if it is another
    * name of the owner.
    */
-  readonly account?: string;
-  readonly context: RequestContext;
-  readonly accept?: string;
-  readonly known?: Validator | null;
-  readonly body?: string | undefined;
-  readonly maxBytes: number;
+  account?: string;
+  context: RequestContext;
+  accept?: string;
+  known?: Validator | null;
+  body?: string | undefined;
+  maxBytes: number;
   /** Returns whether the bytes received so far are enough. */
-  readonly isEnough?: (bytes: Uint8Array, response: Response) => boolean;
+  isEnough?: (bytes: Uint8Array, response: Response) => boolean;
 }
 
 /** `release` must be called after its bytes are parsed. */
@@ -87,22 +87,22 @@ type HttpAnswer = Body & { status: number; headers: Headers };
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
 export interface GitHubClientOptions {
-  readonly tokens: TokenPool;
-  readonly clock: Clock;
-  readonly log: Log;
+  tokens: TokenPool;
+  clock: Clock;
+  log: Log;
   /** If omitted, the host uses its own default. */
-  readonly apiVersion?: string | undefined;
+  apiVersion?: string | undefined;
   /** Limit for one request without its time in the queue. */
-  readonly timeoutMs: number;
-  readonly userAgent: string;
+  timeoutMs: number;
+  userAgent: string;
   /**
    * Number of isolates that share GitHub's concurrency limit. The default is 1.
    */
-  readonly isolates?: () => number;
+  isolates?: () => number;
   /**
    * Called after each request with its status or the reason why it has none.
    */
-  readonly onRequest?: (
+  onRequest?: (
     sent: Pick<GitHubRequest, "kind"> & { readonly result: Result },
   ) => void;
 }
