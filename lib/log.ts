@@ -108,7 +108,7 @@ export class LineLog {
     cancelTimer();
   }
 
-  private async writePending(): Promise<void> {
+  private async writePending() {
     while (this.pending !== "") {
       const bytes = encoder.encode(this.pending);
       const lines = this.dropped;

@@ -212,7 +212,7 @@ export class KvTier {
     }
   }
 
-  private async commitAll(writes: readonly PendingWrite[]): Promise<void> {
+  private async commitAll(writes: readonly PendingWrite[]) {
     const batch: Parameters<Deno.AtomicOperation["set"]>[] = [];
     let bytes = 0;
     const commit = async () => {

@@ -288,7 +288,7 @@ function writeRequestLine(
       bytes: number;
       client: () => string;
     },
-): void {
+) {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
   const { request: { method, url }, route, status } = line;
   metrics.countRequest({ route, status, durationMs });

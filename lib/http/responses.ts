@@ -153,7 +153,7 @@ function gzipTag(etag: string): string {
 }
 
 /** The coding of a body for one request. */
-export interface NegotiatedBody {
+interface NegotiatedBody {
   readonly body: ReadyBody;
   readonly coded: CodedBody;
   /** The tag that matched `If-None-Match`. Null if the body must be sent. */

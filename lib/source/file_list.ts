@@ -259,7 +259,7 @@ export class FileListBuilder {
     return start;
   }
 
-  private resize(count: number, pathBytes: number, isShared = false): void {
+  private resize(count: number, pathBytes: number, isShared = false) {
     const { length, columns: before, block } = this;
     const size = bytesFor(count, pathBytes);
     if (
@@ -284,7 +284,7 @@ export class FileListBuilder {
   private finish(
     end: number,
     { size, kind }: { size: number; kind: EntryKind },
-  ): void {
+  ) {
     const { sizes, offsets, kinds, paths } = this.columns;
     const { length } = this;
     if (this.isSorted && length > 0) {

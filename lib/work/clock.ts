@@ -74,7 +74,7 @@ export const STEPS_PER_YIELD = 256;
 const paused: (() => void)[] = [];
 let sliceStartedAtMs = -Infinity;
 
-function beginSlice(): void {
+function beginSlice() {
   sliceStartedAtMs = performance.now();
   paused.shift()?.();
   if (paused.length > 0) setTimeout(beginSlice, 0);

@@ -131,7 +131,7 @@ export class FairQueue {
     return this.grant(client, weight, Math.max(this.now, client.end) + weight);
   }
 
-  private admitNext(): void {
+  private admitNext() {
     const { capacity } = this.options;
     while (this.used < capacity) {
       let first: Waiter | null = null;

@@ -359,7 +359,7 @@ export class GitHubClient {
    * Logs once that GitHub announces the end of the API version. GitHub returns
    * 410 after that.
    */
-  private logEnd(headers: Headers): void {
+  private logEnd(headers: Headers) {
     const [deprecation, sunset] = [
       headers.get("deprecation"),
       headers.get("sunset"),

@@ -196,7 +196,7 @@ export class RefSearch {
     return { found, hasHead: commits.has("HEAD"), defaultBranch };
   }
 
-  private takeLine(line: string): void {
+  private takeLine(line: string) {
     const [, id, name = "", target, peeled] = LINE.exec(line) ?? [];
     if (id === undefined || this.commits.has(name)) {
       throw unusable("a line is no ref, or one that came before");

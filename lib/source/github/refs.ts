@@ -256,7 +256,7 @@ function commitIn({ bytes }: GitHubAnswer): string {
   return id;
 }
 
-function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
+function requirePublic(name: RepositoryName, answer: RepositoryAnswer) {
   // Validators are kept only from responses with "public". A 304 means the
   // same.
   if (answer.status === 304) return;

@@ -349,7 +349,7 @@ export class TokenPool {
    * Records when GitHub says that a token expires. Logs it once a day in the
    * last 14 days.
    */
-  private noteEnd(token: Token, expiresAtMs: number): void {
+  private noteEnd(token: Token, expiresAtMs: number) {
     if (Number.isNaN(expiresAtMs) || token.endsAtMs < Infinity) return;
     token.expiresAtMs = expiresAtMs;
     const remainingMs = expiresAtMs - this.options.clock.now();
