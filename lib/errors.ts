@@ -512,8 +512,8 @@ export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
 export const RETRY_AFTER_SECONDS = 5;
 
 /** Returns an error for a full queue or a wait that took too long. */
-export const serviceBusy = (retryAfterSeconds = RETRY_AFTER_SECONDS) =>
-  problem("service-busy", { retryAfterSeconds });
+export const serviceBusy = () =>
+  problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
 /**
  * Returns an error that names every bad parameter up to {@linkcode MAX_NAMED}.

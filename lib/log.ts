@@ -23,7 +23,7 @@ type LogFields = Readonly<
  * Writes lines. The next call waits until the promise of the last call
  * resolves.
  */
-export type LineSink = (bytes: Uint8Array) => void | Promise<void>;
+type LineSink = (bytes: Uint8Array) => void | Promise<void>;
 
 const FLUSH_AFTER_MS = 100;
 const FLUSH_AT_CHARACTERS = 65_536;
@@ -108,7 +108,7 @@ export class LineLog {
     cancelTimer();
   }
 
-  private async writePending(): Promise<void> {
+  private async writePending() {
     while (this.pending !== "") {
       const bytes = encoder.encode(this.pending);
       const lines = this.dropped;

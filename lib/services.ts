@@ -178,7 +178,10 @@ export async function openServices(
       },
     }),
     {
-      ...{ objects, kv: tier, clock, freshForMs: REF_FRESH_MS },
+      objects,
+      kv: tier,
+      clock,
+      freshForMs: REF_FRESH_MS,
       commitIds: config.allowedRepos === null,
       edge: purge && {
         checkEveryMs: HELD_CHECK_MS[hasWebhook ? "webhook" : "none"],

@@ -45,6 +45,13 @@ const MAX_PARAMETERS = 100;
 /** Names of unknown parameters in `warnings`, and characters of each. */
 const MAX_IGNORED = 10;
 const MAX_IGNORED_CHARS = 64;
+/** Parameters that `fields` and feeds override. */
+const INCLUDES = [
+  "includeContent",
+  "includeFrontMatter",
+  "includeHtml",
+  "includeHistory",
+] as const;
 const FEED_SORT = "-frontMatter.date";
 /** Maximum `limit` without and with content, HTML or history. */
 const MAX_LIMIT = 1000;
@@ -464,34 +471,25 @@ export function parseListQuery(search: string): ListParameters {
     search,
     listParameters,
   );
-  if (format !== "json") {
-    const {
-      includeContent: _1,
-      includeFrontMatter: _2,
-      includeHtml: _3,
-      includeHistory: _4,
-      fields: _5,
-      facets: _6,
-      ignored: _7,
-      page,
-      limit,
-      search,
-      sort = search === undefined ? FEED_SORT : undefined,
-      ...others
-    } = given;
-    const ofFeed = { page, limit, sort, feedTitle };
-    return { ...others, search, format, ...(format !== "sitemap" && ofFeed) };
+  if (format === "json") {
+    if (!needsOf(given).html) delete given.linkTemplate;
+    if (given.fields !== undefined) {
+      INCLUDES.forEach((key) => delete given[key]);
+    }
+    return given;
   }
-  if (!needsOf(given).html) delete given.linkTemplate;
-  if (given.fields === undefined) return given;
+  INCLUDES.forEach((key) => delete given[key]);
   const {
-    includeContent: _1,
-    includeFrontMatter: _2,
-    includeHtml: _3,
-    includeHistory: _4,
+    fields: _1,
+    facets: _2,
+    ignored: _3,
+    page,
+    limit,
+    sort = given.search === undefined ? FEED_SORT : undefined,
     ...others
   } = given;
-  return others;
+  const ofFeed = { page, limit, sort, feedTitle };
+  return { ...others, format, ...(format !== "sitemap" && ofFeed) };
 }
 
 /**

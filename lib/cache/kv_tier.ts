@@ -47,18 +47,18 @@ const MAX_LOCK_PAUSE_MS = 50;
 
 /** Options of {@linkcode KvTier}. */
 export interface KvTierOptions {
-  readonly clock: Clock;
+  clock: Clock;
   /**
    * Begins every key so that stores filled from different sources never mix.
    */
-  readonly scope: string;
+  scope: string;
   /**
    * The maximum number of bytes written per hour. Essential writes do not
    * count.
    */
-  readonly maxBytesPerHour: number;
+  maxBytesPerHour: number;
   /** Called once for every failed call. */
-  readonly onError?: (error: unknown) => void;
+  onError?: (error: unknown) => void;
 }
 
 type PendingWrite = {
@@ -212,7 +212,7 @@ export class KvTier {
     }
   }
 
-  private async commitAll(writes: readonly PendingWrite[]): Promise<void> {
+  private async commitAll(writes: readonly PendingWrite[]) {
     const batch: Parameters<Deno.AtomicOperation["set"]>[] = [];
     let bytes = 0;
     const commit = async () => {

@@ -149,7 +149,7 @@ export class ObjectCache {
     repository: string,
     id: string,
     value: T,
-  ): void {
+  ) {
     const key = memoryKey(kind, repository, id);
     const size = Math.ceil(kind.sizeOf(value)) + key.length +
       ENTRY_OVERHEAD_BYTES;

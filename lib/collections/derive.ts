@@ -101,7 +101,7 @@ async function deriveFrom<Common extends Pick<FilesInput, "repository">>(
     blobs?: Blobs | undefined;
     onFailure: (id: string, error: Error) => void;
   },
-): Promise<void> {
+) {
   await workOn(files, read, {
     blobs,
     work: (files, isLong) =>
@@ -164,7 +164,7 @@ async function workOn<T>(
       result: T | Error | null,
     ) => void | Promise<void>;
   },
-): Promise<void> {
+) {
   const { source, snapshot, context } = read;
   for (const chunk of chunksOf(files)) {
     context.signal?.throwIfAborted();

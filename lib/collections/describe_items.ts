@@ -209,7 +209,7 @@ async function addHtml(
   { blobs: known, folder }: Page,
   take: (file: FileRef) => void,
   read: ReadContext,
-): Promise<void> {
+) {
   const { clock, objects } = read;
   const repository = repositoryOf(read);
   const markdown = files.filter(({ path, error }) =>
@@ -273,7 +273,7 @@ async function addHtml(
 }
 
 /** A file that cannot be read has only its error. */
-function fail(file: PageFile, error: Error): void {
+function fail(file: PageFile, error: Error) {
   file.error = itemError(error);
   file.frontMatter = false;
 }

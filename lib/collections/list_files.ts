@@ -125,7 +125,7 @@ async function join(
   );
 }
 
-function requireFew(count: number, path: string): void {
+function requireFew(count: number, path: string) {
   if (count > MAX_FILES) {
     throw collectionTooLarge(path, `it has more than ${MAX_FILES} files`);
   }

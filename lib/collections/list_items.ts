@@ -39,7 +39,7 @@ export interface JsonBody {
 }
 
 /** A page of a collection. A sitemap has no pages. */
-export interface ListAnswer {
+interface ListAnswer {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string;
   readonly cacheForMs: number;

@@ -89,7 +89,7 @@ async function readFile(file: FileRef, read: ReadContext) {
 function requireRowParameters(
   sort: string | undefined,
   filter: NonNullable<ListParameters["filter"]>,
-): void {
+) {
   const { by } = parseSort(sort ?? DEFAULTS.sort);
   const bad = filter
     .filter((one) => parseFilters([one]).byPath.length > 0)

@@ -125,13 +125,13 @@ export async function findEntry(
   read: ReadContext,
 ): Promise<FoundEntry | null> {
   let entry: FoundEntry = { kind: "folder", id: read.snapshot.commit, size: 0 };
-  for (let rest = path; rest !== "";) {
+  for (let remaining = path; remaining !== "";) {
     if (entry.kind !== "folder") return null;
     const list = read.objects.peek(fileListKind, repositoryOf(read), entry.id);
-    const index = list instanceof FileList ? list.indexOf(rest) : -1;
+    const index = list instanceof FileList ? list.indexOf(remaining) : -1;
     if (index >= 0) return { kind: "file", ...(list as FileList).at(index) };
-    const name = rest.split("/", 1)[0]!;
-    rest = rest.slice(name.length + 1);
+    const name = remaining.split("/", 1)[0]!;
+    remaining = remaining.slice(name.length + 1);
     const next = (await readTree(read, entry.id, path)).find(name);
     if (next === undefined) return null;
     entry = next;
@@ -227,12 +227,12 @@ export async function runJob<T>(
     startedAtMs,
   } = read;
   const repository = repositoryOf(read);
-  const leftMs = waitMs - (clock.monotonicMs() - startedAtMs);
+  const remainingMs = waitMs - (clock.monotonicMs() - startedAtMs);
   const result = await read.jobs.run({
     client,
     signal,
     key: `${repository} ${key}`,
-    waitMs: Math.max(leftMs, waitMs * MIN_WAIT_SHARE),
+    waitMs: Math.max(remainingMs, waitMs * MIN_WAIT_SHARE),
     onStart: () => recordMiss(),
     // The request itself has read the folder. The count starts at 1.
     work: (signal) =>

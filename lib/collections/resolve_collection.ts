@@ -36,7 +36,7 @@ export interface CollectionFolder {
 type MissingCollection = Parameters<typeof collectionNotFound>[1];
 
 /** Candidate prefixes of the name. `_` is an underscore before the name. */
-const PLACES =
+const PREFIXES =
   "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
     .split(" ");
 
@@ -109,8 +109,8 @@ async function search(name: string, read: ReadContext) {
     const folder = await folderAt(path, { source, rule });
     if (folder !== null) return folder;
   }
-  for (const place of PLACES) {
-    const folder = await folderAt(place + name);
+  for (const prefix of PREFIXES) {
+    const folder = await folderAt(prefix + name);
     if (folder !== null) return folder;
   }
   // Comparing names is uncached work.
@@ -143,11 +143,11 @@ async function suggestions(
     if (folder?.kind === "folder") names.push(declaration.name);
   }
   const parent = name.slice(0, Math.max(0, name.lastIndexOf("/")));
-  const places = PLACES.filter((place) => place.endsWith("/")).map((place) =>
-    place.slice(0, -1)
-  );
+  const parents = PREFIXES.filter((prefix) => prefix.endsWith("/")).map((
+    prefix,
+  ) => prefix.slice(0, -1));
   const folders: NamedFolder[] = [];
-  for (const path of [...parent === "" ? [] : [parent], "", ...places]) {
+  for (const path of [...parent === "" ? [] : [parent], "", ...parents]) {
     const folder = await findEntry(path, read);
     if (folder?.kind !== "folder") continue;
     const { list } = await readTree(read, folder.id, path);

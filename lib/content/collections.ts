@@ -28,15 +28,15 @@ const MAX_FOLDERS = 10_000;
 const MAX_KEYS = 5_000;
 
 export interface CollectionsInput {
-  readonly repository: string;
-  readonly files: Uint8Array;
-  readonly declared: readonly Declared[];
+  repository: string;
+  files: Uint8Array;
+  declared: readonly Declared[];
   /** The folder whose sub-folders are listed. */
-  readonly path: string;
-  readonly format: "plain" | "schema" | "types";
-  readonly maxItemBytes: number;
+  path: string;
+  format: "plain" | "schema" | "types";
+  maxItemBytes: number;
   /** The maximum number of bytes of the text. */
-  readonly maxBytes: number;
+  maxBytes: number;
 }
 
 export interface DescribedCollections {
@@ -218,13 +218,13 @@ function addSchemas(
 ): number[] {
   const missing: number[] = [];
   const room = { keys: MAX_KEYS };
-  let left = MAX_READ;
+  let budget = MAX_READ;
   for (const collection of collections) {
     if (collection.fields !== undefined) {
       collection.schema = declaredSchema(collection.fields);
       continue;
     }
-    let { files: count, bytes, chars } = left;
+    let { files: count, bytes, chars } = budget;
     const lacking: number[] = [];
     const texts: string[] = [];
     for (const index of indicesOf(collection, files)) {
@@ -245,18 +245,14 @@ function addSchemas(
       );
       continue;
     }
-    left = { files: count, bytes, chars };
+    budget = { files: count, bytes, chars };
     missing.push(...lacking);
     if (missing.length === 0) {
-      collection.schema = inferSchema(frontMatterOf(texts), room);
+      const items = texts.values()
+        .map((text) => (JSON.parse(text) as FrontMatter).frontMatter)
+        .filter((frontMatter) => frontMatter !== undefined);
+      collection.schema = inferSchema(items, room);
     }
   }
   return missing;
-}
-
-function* frontMatterOf(texts: readonly string[]) {
-  for (const text of texts) {
-    const { frontMatter }: FrontMatter = JSON.parse(text);
-    if (frontMatter !== undefined) yield frontMatter;
-  }
 }

@@ -7,14 +7,14 @@ import { type FrontMatter, readFrontMatter } from "./front_matter.ts";
 import type { DataFormat } from "./parse_data.ts";
 
 export interface FilesInput {
-  readonly repository: string;
-  readonly files: readonly {
+  repository: string;
+  files: readonly {
     /** What `derivedKey` returns. */
     readonly id: string;
     readonly bytes: Uint8Array;
   }[];
   /** Whether the files took too long before. */
-  readonly areSlow?: boolean;
+  areSlow?: boolean;
 }
 
 /** The results of the first files. There are as many as one turn allows. */

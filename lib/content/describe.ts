@@ -50,25 +50,25 @@ export interface DescribedFile {
 }
 
 export interface DescribeInput extends LinkTargets {
-  readonly repository: string;
-  readonly files: readonly DescribedFile[];
+  repository: string;
+  files: readonly DescribedFile[];
   /** The keys to send. Undefined sends all keys. */
-  readonly fields: readonly string[] | undefined;
+  fields: readonly string[] | undefined;
   /**
    * The part of item paths before their slugs. Null for a file without a slug.
    */
-  readonly prefix: string | null;
+  prefix: string | null;
   /**
    * The collection that links between items stay in. `prefix` is empty or ends
    * with a slash.
    */
-  readonly linked: {
+  linked: {
     readonly prefix: string;
     readonly files: Uint8Array;
     readonly rule: EntryRule | undefined;
   } | null;
   /** The maximum number of bytes of JSON. */
-  readonly maxBytes: number;
+  maxBytes: number;
 }
 
 export interface Description {

@@ -3,6 +3,7 @@
 
 import type { Element } from "hast";
 import type { Nodes, Root as MarkdownRoot } from "mdast";
+import { nodesOf } from "./nodes.ts";
 
 /**
  * References repeat the address of their definition. The limit is the size of
@@ -29,8 +30,7 @@ export function refuseGrowth(tree: MarkdownRoot): void {
   const definitions = new Map<string, number>();
   const references: string[] = [];
   let cells = 0;
-  const stack: Nodes[] = [tree];
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+  for (const node of nodesOf<Nodes>(tree)) {
     if (node.type === "definition") {
       const { identifier, url, title } = node;
       const length = url.length + (title?.length ?? 0);
@@ -46,9 +46,6 @@ export function refuseGrowth(tree: MarkdownRoot): void {
       references.push(node.identifier);
     } else if (node.type === "table") {
       cells += node.children.length * (node.children[0]?.children.length ?? 0);
-    }
-    if ("children" in node) {
-      for (const child of node.children) stack.push(child);
     }
   }
   if (cells > MAX_TABLE_CELLS) {

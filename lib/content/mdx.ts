@@ -7,6 +7,7 @@ import remarkMdx from "remark-mdx";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { RenderFailure } from "./growth.ts";
+import { nodesOf } from "./nodes.ts";
 
 const MAX_REASON_CHARS = 200;
 /** Authors write `{" "}` where JSX would drop white space. */
@@ -26,9 +27,7 @@ const parser = unified().use(remarkParse).use(remarkGfm).use(remarkMdx)
 export function parseMdx(text: string): { tree: Root; components: string[] } {
   const tree = parse(text);
   const components = new Set<string>();
-  // This code does not recurse because hostile trees are deep.
-  const stack: (Root | RootContent)[] = [tree];
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+  for (const node of nodesOf<Root | RootContent>(tree)) {
     if (isJsx(node)) {
       const { name, attributes } = node;
       if (name !== null && HTML_NAME.test(name)) {
@@ -53,9 +52,6 @@ export function parseMdx(text: string): { tree: Root; components: string[] } {
     node.children = node.children.flatMap(
       withoutProgram,
     ) as typeof node.children;
-    for (let i = node.children.length - 1; i >= 0; i--) {
-      stack.push(node.children[i]!);
-    }
   }
   return { tree, components: [...components] };
 }

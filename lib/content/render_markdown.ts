@@ -18,6 +18,7 @@ import remarkRehype from "remark-rehype";
 import { unified } from "unified";
 import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
 import { parseMdx } from "./mdx.ts";
+import { nodesOf } from "./nodes.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
 
 // deno-lint-ignore no-control-regex -- the standard names these characters
@@ -150,7 +151,7 @@ export function renderMarkdown(text: string, isMdx = false): Rendered {
  * The sanitizer compares schemes as written. Schemes are case-insensitive (RFC
  * 3986, 3.1).
  */
-function lowerSchemes(tree: Root): void {
+function lowerSchemes(tree: Root) {
   for (const { properties } of elementsOf(tree)) {
     for (const name of ["href", "src"]) {
       const value = properties[name];
@@ -167,8 +168,8 @@ function without<Item>(
   attributes: readonly Item[] | null | undefined,
   names: string,
 ): Item[] {
-  const left = new Set<unknown>(names.split(" "));
-  return (attributes ?? []).filter((attribute) => !left.has(attribute));
+  const removed = new Set<unknown>(names.split(" "));
+  return (attributes ?? []).filter((attribute) => !removed.has(attribute));
 }
 
 /**
@@ -176,8 +177,8 @@ function without<Item>(
  * level whose first line is `[!NOTE]` or similar. It becomes a `div` of class
  * `markdown-alert-note`. `source` is the text that was parsed.
  */
-function markAlert(quote: Blockquote, source: string): void {
-  const [first, ...rest] = quote.children;
+function markAlert(quote: Blockquote, source: string) {
+  const [first, ...others] = quote.children;
   if (first?.type !== "paragraph") return;
   const [marker, ...inline] = first.children;
   // The source is checked too. `\[!NOTE]` has the same text and is not an
@@ -199,7 +200,9 @@ function markAlert(quote: Blockquote, source: string): void {
   const children = text === ""
     ? inline
     : [{ ...marker, value: text }, ...inline];
-  const body = children.length === 0 ? rest : [{ ...first, children }, ...rest];
+  const body = children.length === 0
+    ? others
+    : [{ ...first, children }, ...others];
   if (body.length === 0) return;
   const kind = match[1]!.toLowerCase();
   const title: Paragraph = {
@@ -213,7 +216,7 @@ function markAlert(quote: Blockquote, source: string): void {
 }
 
 /** Removes all inputs except the checkboxes of task lists. */
-function removeStrayInputs(tree: Root): void {
+function removeStrayInputs(tree: Root) {
   const parents = [tree, ...elementsOf(tree)];
   const items = parents.filter((node) =>
     isElement(node, "li") &&
@@ -232,20 +235,11 @@ function removeStrayInputs(tree: Root): void {
   }
 }
 
-/**
- * Yields every element below a node in document order. This code does not
- * recurse because hostile trees are deep.
- */
-function* elementsOf(parent: Root | Element): Generator<Element> {
-  const stack = [...parent.children].reverse();
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    if (node.type !== "element") continue;
-    yield node;
-    for (let i = node.children.length - 1; i >= 0; i--) {
-      stack.push(node.children[i]!);
-    }
-  }
-}
+/** Yields every element below a node in document order. */
+const elementsOf = (parent: Root | Element) =>
+  nodesOf<Root | Root["children"][number]>(parent).filter(
+    (node): node is Element => node.type === "element" && node !== parent,
+  );
 
 /**
  * Replaces each relative address with `TOKEN` and its number. Returns the

@@ -13,7 +13,7 @@ import { encodePath } from "../api/names.ts";
 export const RENDERER_VERSION = 5;
 
 /** A relative address in the file. Resolving it needs the request. */
-export interface RelativeAddress {
+interface RelativeAddress {
   kind: "link" | "image";
   /**
    * The percent-decoded path as the author wrote it without query and fragment.
@@ -74,7 +74,7 @@ export function joinHtml(
   for (const [index, address] of addresses.entries()) {
     const value = resolve(address);
     const name = address.kind === "link" ? "href" : "src";
-    if (value !== null) html += ` ${name}="${escapeAttribute(value)}"`;
+    if (value !== null) html += ` ${name}="${escapeMarkup(value)}"`;
     html += parts[index + 1] ?? "";
     if (html.length > MAX_HTML_LENGTH) {
       throw new RangeError("The HTML is too large");
@@ -83,12 +83,10 @@ export function joinHtml(
   return html;
 }
 
-function escapeAttribute(value: string): string {
-  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll(
-    "<",
-    "&lt;",
-  )
-    .replaceAll(">", "&gt;");
+/** Escapes text for elements and quoted attributes. */
+export function escapeMarkup(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;")
+    .replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /** Returns the address of a file's content. */

@@ -30,21 +30,21 @@ const MAX_NEAR = 2_000;
  */
 export const MAX_READ = { files: 20_000, bytes: 256 << 20, chars: 16 << 20 };
 
-export interface SelectInput {
-  readonly repository: string;
+interface SelectInput {
+  repository: string;
   /** The path from the repository's root. Used in errors. */
-  readonly folder: string;
-  readonly files: Uint8Array;
-  readonly rule: EntryRule | undefined;
+  folder: string;
+  files: Uint8Array;
+  rule: EntryRule | undefined;
   /** Undefined is by score, else by path. */
-  readonly sort: string | undefined;
-  readonly filter: readonly (readonly [string, string])[];
+  sort: string | undefined;
+  filter: readonly (readonly [string, string])[];
   /** The kinds of files to select. Undefined selects all kinds. */
-  readonly kind?: readonly Kind[] | undefined;
-  readonly facets: readonly string[];
-  readonly maxItemBytes: number;
+  kind?: readonly Kind[] | undefined;
+  facets: readonly string[];
+  maxItemBytes: number;
   /** Scores of the only files that a search leaves, by index. */
-  readonly scores?: ReadonlyMap<number, number> | undefined;
+  scores?: ReadonlyMap<number, number> | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 // Shows where the terms of a search are in a text.
 
+import { escapeMarkup } from "./rendered.ts";
 import { SEPARATOR, WORD } from "./search_terms.ts";
 
 const CHARS = { before: 60, after: 180 };
@@ -82,12 +83,8 @@ function cut(text: string, hits: readonly { start: number; end: number }[]) {
 }
 
 function escape(text: string): string {
-  return text
-    .replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "")
-    .replaceAll(SEPARATOR, "")
-    .replaceAll(/\s+/g, " ")
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
+  return escapeMarkup(
+    text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "")
+      .replaceAll(SEPARATOR, "").replaceAll(/\s+/g, " "),
+  );
 }

@@ -13,7 +13,7 @@ const MAX_TEXT_CHARS = 256;
 const collator = new Intl.Collator("en", { numeric: true });
 
 /** The sort order of a list. */
-export interface Sort {
+interface Sort {
   readonly by: "path" | "name" | "size" | readonly string[];
   readonly descending: boolean;
 }
@@ -81,7 +81,7 @@ export function sortIndices(
 }
 
 /** A sort key. The order is numbers, dates, text, booleans. */
-export type SortKey =
+type SortKey =
   | { readonly kind: 0 | 1 | 3; readonly value: number }
   | { readonly kind: 2; readonly value: string };
 

@@ -27,12 +27,12 @@ export interface NamedFolder {
   readonly isRoot: boolean;
 }
 
-export interface SuggestInput {
-  readonly name: string;
-  readonly names: readonly string[];
-  readonly folders: readonly NamedFolder[];
+interface SuggestInput {
+  name: string;
+  names: readonly string[];
+  folders: readonly NamedFolder[];
   /** Which entries of the folders are suggested. */
-  readonly kind?: "folder" | "file";
+  kind?: "folder" | "file";
 }
 
 /**

@@ -23,7 +23,6 @@ import {
   dataHeaders,
   dataResponse,
   negotiateBody,
-  type NegotiatedBody,
 } from "./responses.ts";
 import { RESPONSE_HIT } from "./response_cache.ts";
 import { HttpContext, nextRequestId, type State } from "./state.ts";
@@ -118,8 +117,10 @@ export function createHandler(
 
 /**
  * Returns the cached response for a request URL. It does not parse the URL or
- * call the framework. Returns null if no fresh response is cached.
+ * call the framework. A body that is large or counted is streamed. Returns null
+ * if no fresh response is cached.
  * @throws {CollectionsError} too-many-requests.
+ * @throws what {@linkcode LargeBodies.hold} throws.
  */
 function cachedResponse(
   request: Request,
@@ -128,11 +129,26 @@ function cachedResponse(
 ): Response | null {
   const { method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
-  const { clock, config, edge, metrics, responses } = services;
+  const { clock, config, edge, largeBodies, metrics, responses, underWay } =
+    services;
   const entry = responses.fresh(requestKey(request, config));
   if (entry === null) return null;
   const negotiated = negotiateBody(entry.body, request);
-  const stream = streamOfHit(negotiated, request, info, services);
+  const { coded: { content }, knownTag, large } = negotiated;
+  const client = () => clientOf(request, info, config);
+  let stream: ReadableStream<Bytes> | undefined;
+  const weight = knownTag !== null || method === "HEAD"
+    ? 0
+    : large === null
+    ? underWay.weightOfHit(client)
+    : 1;
+  if (weight > 0) {
+    underWay.add(client(), info, weight);
+    stream = pacedBody(
+      typeof content === "string" ? encoder.encode(content) : content,
+      { clock, onEnd: large ? largeBodies.hold(large, client()) : undefined },
+    );
+  }
   const startedAtMs = clock.monotonicMs();
   const { ref: { checkedAtMs, freshForMs }, repository, route } = entry;
   const isHeld = entry.expiresAtMs === Infinity;
@@ -162,35 +178,10 @@ function cachedResponse(
     startedAtMs,
     status,
     cacheStatus,
-    bytes: status === 304 || method === "HEAD"
-      ? 0
-      : negotiated.coded.content.length,
-    client: () => clientOf(request, info, config),
+    bytes: status === 304 || method === "HEAD" ? 0 : content.length,
+    client,
   });
   return response;
-}
-
-/**
- * Returns the stream for a cached body that is large or counted. Returns
- * undefined if the body is sent whole.
- * @throws {CollectionsError} too-many-requests.
- * @throws what {@linkcode LargeBodies.hold} throws.
- */
-function streamOfHit(
-  { coded: { content }, knownTag, large }: NegotiatedBody,
-  request: Request,
-  info: Deno.ServeHandlerInfo,
-  { clock, config, largeBodies, underWay }: Services,
-): ReadableStream<Bytes> | undefined {
-  if (knownTag !== null || request.method === "HEAD") return undefined;
-  const client = () => clientOf(request, info, config);
-  const weight = large === null ? underWay.weightOfHit(client) : 1;
-  if (weight === 0) return undefined;
-  underWay.add(client(), info, weight);
-  return pacedBody(
-    typeof content === "string" ? encoder.encode(content) : content,
-    { clock, onEnd: large ? largeBodies.hold(large, client()) : undefined },
-  );
 }
 
 /**
@@ -297,7 +288,7 @@ function writeRequestLine(
       bytes: number;
       client: () => string;
     },
-): void {
+) {
   const durationMs = clock.monotonicMs() - line.startedAtMs;
   const { request: { method, url }, route, status } = line;
   metrics.countRequest({ route, status, durationMs });

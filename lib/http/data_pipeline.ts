@@ -22,7 +22,7 @@ import { listCollections } from "../collections/list_collections.ts";
 import { listItems } from "../collections/list_items.ts";
 import type { ReadContext } from "../collections/read_context.ts";
 import { itemBody, readItem } from "../collections/read_item.ts";
-import { contentTypeOf } from "../content/file_names.ts";
+import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
@@ -38,17 +38,17 @@ import {
   type ResponseEntry,
 } from "./response_cache.ts";
 import {
+  type Bytes,
+  contentDisposition,
   dataHeaders,
   INERT,
   JSON_TYPE,
-  jsonBody,
-  rawBody,
   readyBody,
 } from "./responses.ts";
 import type { State } from "./state.ts";
 
 /** A parsed request for data. */
-export type DataQuery =
+type DataQuery =
   | { readonly kind: "list"; readonly parameters: ListParameters }
   | { readonly kind: "item"; readonly parameters: ItemParameters }
   | { readonly kind: "changes"; readonly parameters: ChangesParameters }
@@ -69,6 +69,14 @@ const MAX_RECHECKS = 3;
 const JOB_WAIT_SHARE = 0.8;
 /** Maximum age of the last check of a response for an older commit: one day. */
 const MAX_STALE_MS = 24 * 3_600_000;
+
+const CACHE_STATUS = {
+  fresh: "hit",
+  new: "stored",
+  unchanged: "revalidated",
+  moved: "moved",
+  stale: "stale",
+} as const;
 
 interface Found {
   entry: ResponseEntry;
@@ -114,8 +122,8 @@ export async function serveData(
     if (mayRepeat()) continue;
     const { entry, isComplete, isOlder = false } = found;
     const { checkedAtMs } = isOlder ? entry : snapshot;
-    const { freshForMs } = snapshot.ref;
-    const isStale = isOlder || snapshot.freshness === "stale";
+    const { freshness, ref: { freshForMs } } = snapshot;
+    const isStale = isOlder || freshness === "stale";
     // The check may have expired while the request was reading or waiting.
     const isOutdated = !isStale && clock.now() - checkedAtMs >= freshForMs;
     if (isOutdated && check < MAX_RECHECKS) continue;
@@ -123,14 +131,19 @@ export async function serveData(
     // Once the ref has moved or is missing its tag may already be purged.
     const isHeld = !isStale && entry.expiresAtMs === Infinity &&
       snapshot.ref.commit === entry.commit && snapshot.ref.checkedAtMs > 0;
+    const cacheStatus = isStale
+      ? "stale"
+      : !isComplete
+      ? "passed"
+      : context.missed && freshness !== "moved"
+      ? "stored"
+      : CACHE_STATUS[freshness];
     const headers = dataHeaders(
       {
         requestId: context.id,
         checkedAtMs,
         freshForMs,
-        cacheStatus: isStale
-          ? "stale"
-          : cacheStatusOf(snapshot, context.missed, isComplete),
+        cacheStatus,
         isStorable: isComplete,
         isHeld,
       },
@@ -247,16 +260,14 @@ async function makeBody(
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
     source: services.sourceOf(snapshot.name.owner),
-    ...{
-      snapshot,
-      context,
-      objects,
-      jobs,
-      compute,
-      clock,
-      startedAtMs,
-      baseUrl,
-    },
+    snapshot,
+    context,
+    objects,
+    jobs,
+    compute,
+    clock,
+    startedAtMs,
+    baseUrl,
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
     async reserveBytes(weight) {
@@ -267,8 +278,19 @@ async function makeBody(
     },
   };
   try {
-    const made = await readBodyOf(query, read);
-    const { content } = made.body.identity;
+    const {
+      bytes,
+      contentType = JSON_TYPE,
+      headers,
+      cacheForMs = Infinity,
+    } = await answerOf(query, read);
+    const { name, branch } = snapshot;
+    const body = await readyBody({
+      bytes,
+      contentType,
+      headers: { ...tagHeaders({ ...name, branch }), ...headers },
+    });
+    const { content } = body.identity;
     charge(content.length / BYTES_PER_PROCESSOR_MS);
     if (memory !== null && typeof content !== "string") {
       memory.resize(content.length);
@@ -276,68 +298,55 @@ async function makeBody(
       void clock.sleep(0).then(largeBodies.hold(content, client, memory));
       memory = null;
     }
-    return made;
+    return { body, cacheForMs };
   } finally {
     memory?.release();
   }
 }
 
-async function readBodyOf(
-  query: DataQuery,
-  read: ReadContext,
-): Promise<MadeBody> {
-  const { name, branch } = read.snapshot;
-  const tags = tagHeaders({ ...name, branch });
-  if (query.kind === "list") {
-    const { bytes, contentType, links, cacheForMs } = await listItems(
-      query.parameters,
-      read,
-    );
-    const link = links && linkHeader(links);
-    const headers = {
-      ...tags,
-      ...(link !== null && { link }),
-      ...(contentType !== JSON_TYPE && INERT),
-    };
-    return {
-      body: await readyBody({ bytes, contentType, headers }),
-      cacheForMs,
-    };
-  }
-  if (query.kind === "changes") {
-    const bytes = await listChanges(query.parameters, read);
-    return { body: await jsonBody(bytes, tags), cacheForMs: Infinity };
-  }
-  if (query.kind !== "item") {
-    const { kind } = query;
-    const bytes = await listCollections(query.parameters, read, kind);
-    const name = "collection-types.ts";
-    const body = kind === "collections"
-      ? await jsonBody(bytes, tags)
-      : await rawBody({ name, contentType: contentTypeOf(name), bytes }, tags);
-    return { body, cacheForMs: Infinity };
-  }
-  const file = await readItem(query.parameters, read);
-  if (query.parameters.format === "raw") {
-    return { body: await rawBody(file, tags), cacheForMs: Infinity };
-  }
-  const { json, cacheForMs } = await itemBody(file, query.parameters, read);
-  return { body: await jsonBody(json, tags), cacheForMs };
+interface Answer {
+  bytes: Bytes;
+  contentType?: string;
+  headers?: Readonly<Record<string, string>>;
+  cacheForMs?: number;
 }
 
-const CACHE_STATUS = {
-  fresh: "hit",
-  new: "stored",
-  unchanged: "revalidated",
-  moved: "moved",
-  stale: "stale",
-} as const;
+async function answerOf(query: DataQuery, read: ReadContext): Promise<Answer> {
+  if (query.kind === "list") {
+    const { links, ...answer } = await listItems(query.parameters, read);
+    const link = links && linkHeader(links);
+    const headers = {
+      ...(link !== null && { link }),
+      ...(answer.contentType !== JSON_TYPE && INERT),
+    };
+    return { ...answer, headers };
+  }
+  if (query.kind === "changes") {
+    return { bytes: await listChanges(query.parameters, read) };
+  }
+  if (query.kind !== "item") {
+    const bytes = await listCollections(query.parameters, read, query.kind);
+    if (query.kind === "collections") return { bytes };
+    const name = "collection-types.ts";
+    return rawAnswer({ name, contentType: contentTypeOf(name), bytes });
+  }
+  const file = await readItem(query.parameters, read);
+  if (query.parameters.format === "raw") return rawAnswer(file);
+  const { json, cacheForMs } = await itemBody(file, query.parameters, read);
+  return { bytes: json, cacheForMs };
+}
 
-function cacheStatusOf(
-  { freshness }: Snapshot,
-  missed: boolean,
-  isComplete: boolean,
-) {
-  if (!isComplete) return "passed";
-  return missed && freshness !== "moved" ? "stored" : CACHE_STATUS[freshness];
+/**
+ * Returns the bytes of a file. The policy and the type keep browsers from
+ * running anything in them.
+ */
+function rawAnswer(
+  { name, contentType, bytes }:
+    & Required<
+      Pick<Answer, "bytes" | "contentType">
+    >
+    & { name: string },
+): Answer {
+  const headers = { "content-disposition": contentDisposition(name), ...INERT };
+  return { bytes, contentType: rawContentType(contentType), headers };
 }

@@ -4,7 +4,6 @@
 
 import { acceptsEncodings, eTag } from "@std/http";
 import { LRUCache } from "lru-cache";
-import { rawContentType } from "../content/file_names.ts";
 import { HELD_FOR_MS } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 
@@ -28,7 +27,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 type HeaderRecord = Readonly<Record<string, string>>;
 
 /** One coding of a body with the headers of a 200 response. */
-export interface CodedBody {
+interface CodedBody {
   /**
    * ASCII of up to 64 KiB is a string of one-byte characters. Deno copies bytes
    * for each response but not strings. The copy takes 5 of 26 µs of processor
@@ -59,38 +58,6 @@ export const JSON_TYPE = "application/json";
 export const INERT = {
   "content-security-policy": "sandbox; default-src 'none'",
 };
-
-/** Returns a JSON body. */
-export function jsonBody(
-  bytes: Bytes,
-  headers: HeaderRecord,
-): Promise<ReadyBody> {
-  return readyBody({ bytes, contentType: JSON_TYPE, headers });
-}
-
-/**
- * Returns a body with the bytes of a file. The policy and the type keep
- * browsers from running anything in them.
- */
-export function rawBody(
-  { name, contentType, bytes }: {
-    name: string;
-    contentType: string;
-    bytes: Bytes;
-  },
-  own: HeaderRecord,
-): Promise<ReadyBody> {
-  const headers = {
-    ...own,
-    "content-disposition": contentDisposition(name),
-    ...INERT,
-  };
-  return readyBody({
-    bytes,
-    contentType: rawContentType(contentType),
-    headers,
-  });
-}
 
 /**
  * Returns `Content-Disposition: inline` (RFC 6266) with the name in ASCII and
@@ -186,7 +153,7 @@ function gzipTag(etag: string): string {
 }
 
 /** The coding of a body for one request. */
-export interface NegotiatedBody {
+interface NegotiatedBody {
   readonly body: ReadyBody;
   readonly coded: CodedBody;
   /** The tag that matched `If-None-Match`. Null if the body must be sent. */
@@ -283,11 +250,11 @@ const CACHE_STATUS = {
 };
 
 /** What caches in front may do. */
-export interface EdgeOptions {
+interface EdgeOptions {
   /** `s-maxage` in seconds or null. */
-  readonly sharedMaxAge: number | null;
+  sharedMaxAge: number | null;
   /** Whether caches that are purged may hold responses for a day. */
-  readonly isPurged: boolean;
+  isPurged: boolean;
 }
 
 /**
@@ -316,9 +283,9 @@ export function dataHeaders(
   const shared = sharedMaxAge === null
     ? `public, ${maxAge}`
     : `public, ${maxAge}, s-maxage=${sharedMaxAge}`;
-  const leftS = Math.floor((SHARED_FOR_MS - ageMs) / 1000) - 1;
+  const remainingS = Math.floor((SHARED_FOR_MS - ageMs) / 1000) - 1;
   const accelS = isShared
-    ? Math.max(0, Math.min(leftS, sharedMaxAge ?? Infinity))
+    ? Math.max(0, Math.min(remainingS, sharedMaxAge ?? Infinity))
     : 0;
   const cdn = isShared
     ? isHeld ? `max-age=${HELD_FOR_MS / 1000}` : maxAge

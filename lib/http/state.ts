@@ -92,7 +92,7 @@ export class HttpContext implements RequestContext {
     this.pay(this.processorMs / PROCESSOR_MS_PER_MISS);
   };
 
-  private pay(misses: number): void {
+  private pay(misses: number) {
     if (misses <= this.paid) return;
     this.services.rateLimit.charge(this.client, misses - this.paid);
     this.paid = misses;

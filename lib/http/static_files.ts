@@ -134,12 +134,6 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
 
 const readText = (file: string) => Deno.readTextFile(new URL(file, ROOT));
 
-async function fileBody(file: string, contentType: string): Promise<ReadyBody> {
-  const text = await readText(file);
-  const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
-  return await textBody(isTypeScript ? withoutTypes(text) : text, contentType);
-}
-
 function withoutTypes(text: string): string {
   const { code } = transformSync(text, { mode: "strip-only" });
   // Removed types leave trailing blanks.
@@ -159,7 +153,10 @@ async function readAssets() {
   for (const [name, file] of Object.entries(names)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ??
       JAVASCRIPT;
-    files.set(name, await fileBody(file, contentType));
+    const text = await readText(file);
+    const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
+    const sent = isTypeScript ? withoutTypes(text) : text;
+    files.set(name, await textBody(sent, contentType));
   }
   const tags = [...files].map(([name, { identity }]) =>
     `${name} ${identity.etag}`

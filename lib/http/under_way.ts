@@ -62,7 +62,7 @@ export class UnderWay {
     return this.countOf(clientOf()) < SAMPLED.upTo ? weight : 1;
   }
 
-  private change(client: string, by: number): void {
+  private change(client: string, by: number) {
     const before = this.countOf(client);
     const count = before + by;
     this.crowded += Number(count >= SAMPLED.upTo) -

@@ -125,7 +125,7 @@ export class Webhook {
     }
   }
 
-  private report(name: Change): void {
+  private report(name: Change) {
     const key = repositoryKey(name);
     const last = this.reported.get(key);
     if (last !== undefined) {

@@ -336,7 +336,7 @@ export class CachedSource implements Source {
     id: string,
     value: T,
     context: RequestContext,
-  ): void {
+  ) {
     context.charge(kind.sizeOf(value) / BYTES_PER_PROCESSOR_MS);
     this.options.objects.set(kind, repository, id, value);
   }

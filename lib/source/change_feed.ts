@@ -87,7 +87,7 @@ export class ChangeFeed {
     await this.reader?.cancel().catch(() => {});
   }
 
-  private startIn(ms: number): void {
+  private startIn(ms: number) {
     if (this.closing.signal.aborted) return;
     this.cancelTimer = this.options.clock.setTimer(
       ms,
@@ -96,7 +96,7 @@ export class ChangeFeed {
   }
 
   /** Deno's client reconnects by itself. The watch ends if it cannot. */
-  private async watch(): Promise<void> {
+  private async watch() {
     try {
       const stream = await this.options.tier.attempt((kv) =>
         kv.watch<[unknown]>([this.lastKey])
@@ -109,7 +109,7 @@ export class ChangeFeed {
     this.startIn(AGAIN_MS.watch);
   }
 
-  private async receive(): Promise<void> {
+  private async receive() {
     const entries = await this.options.tier.attempt((kv) =>
       Array.fromAsync(kv.list({ prefix: this.key }))
     );
@@ -127,7 +127,7 @@ export class ChangeFeed {
   }
 
   /** Names that are published during a write share the next one. */
-  private async write(): Promise<void> {
+  private async write() {
     const { clock, onDelay, tier } = this.options;
     const { signal } = this.closing;
     this.isWriting = true;

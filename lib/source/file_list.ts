@@ -18,7 +18,7 @@ let scratch = new Uint8Array(4096);
  * Kinds of entries by Git's modes (gitdatamodel): 100644 or 100755, 040000,
  * 120000, 160000.
  */
-export const ENTRY_KINDS = [
+const ENTRY_KINDS = [
   "file",
   "folder",
   "symbolic link",
@@ -259,7 +259,7 @@ export class FileListBuilder {
     return start;
   }
 
-  private resize(count: number, pathBytes: number, isShared = false): void {
+  private resize(count: number, pathBytes: number, isShared = false) {
     const { length, columns: before, block } = this;
     const size = bytesFor(count, pathBytes);
     if (
@@ -284,7 +284,7 @@ export class FileListBuilder {
   private finish(
     end: number,
     { size, kind }: { size: number; kind: EntryKind },
-  ): void {
+  ) {
     const { sizes, offsets, kinds, paths } = this.columns;
     const { length } = this;
     if (this.isSorted && length > 0) {

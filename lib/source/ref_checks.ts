@@ -372,7 +372,7 @@ export class RefChecks {
   }
 
   /** Never throws. */
-  private async checkAhead(name: RefName): Promise<void> {
+  private async checkAhead(name: RefName) {
     await this.checked(name, backgroundContext(REFRESH_CLIENT)).catch(() => {});
   }
 
@@ -468,7 +468,7 @@ export class RefChecks {
   }
 
   /** Resolves when other processes can read the tombstone. */
-  private async recordMissing(tombstone: Tombstone): Promise<void> {
+  private async recordMissing(tombstone: Tombstone) {
     const [key, repository] = keysOf(tombstone.name);
     const known = this.known.get(key);
     const isOfRepository = MISSING_REPOSITORY.test(tombstone.code);
@@ -529,7 +529,7 @@ export class RefChecks {
     return { record: isHidden ? null : record, tombstone };
   }
 
-  private write(key: string[], value: RefRecord | Tombstone): void {
+  private write(key: string[], value: RefRecord | Tombstone) {
     this.options.kv?.set(key, jsonCodec.encode(value), {
       ttlMs: STALE_FOR_MS,
       isEssential: true,

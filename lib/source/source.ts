@@ -171,7 +171,7 @@ export interface Snapshot {
 export type FileRef = ListedFile;
 
 /** A folder's id and every file below it. */
-export interface FolderFiles {
+interface FolderFiles {
   readonly treeId: string;
   readonly files: FileList;
 }

@@ -37,25 +37,25 @@ export interface Task<Input, Output> {
 
 export interface RunOptions {
   /** Clients share the thread fairly by the time that they use. */
-  readonly client: string;
-  readonly signal?: AbortSignal | undefined;
+  client: string;
+  signal?: AbortSignal | undefined;
   /** Called with the used processor time in ms. */
-  readonly charge?: ((processorMs: number) => void) | undefined;
+  charge?: ((processorMs: number) => void) | undefined;
   /**
    * The repository that the input is about. A thread keeps what it derived from
    * a repository's objects.
    */
-  readonly repository?: string;
+  repository?: string;
   /**
    * Whether the work is known to be long. Long work starts when no short work
    * of other clients waits.
    */
-  readonly isLong?: boolean;
+  isLong?: boolean;
   /**
    * The input's size in bytes. Set it for work whose time is linear in that
    * size. The serving thread runs small inputs itself at once.
    */
-  readonly linearIn?: number;
+  linearIn?: number;
 }
 
 /** Runs tasks. */

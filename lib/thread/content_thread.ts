@@ -133,10 +133,10 @@ export class ContentThread implements Compute {
       const delay = isLong ? LONG_DELAY_MS : 0;
       let permit = await this.#queue.acquire({ client, delay, signal });
       while (isLong) {
-        const restMs = this.#longAfterMs - clock.monotonicMs();
-        if (restMs <= 0) break;
+        const pauseMs = this.#longAfterMs - clock.monotonicMs();
+        if (pauseMs <= 0) break;
         permit.release(0);
-        await clock.sleep(restMs, signal);
+        await clock.sleep(pauseMs, signal);
         permit = await this.#queue.acquire({ client, delay, signal });
       }
       const startedAtMs = clock.monotonicMs();

@@ -12,9 +12,9 @@ import { TASKS } from "./tasks.ts";
 
 /** A message to the thread. */
 export interface TaskRequest {
-  readonly task: string;
-  readonly input: unknown;
-  readonly limitMs: number;
+  task: string;
+  input: unknown;
+  limitMs: number;
 }
 
 /** A reply of the thread. The first message is "ready" instead. */

@@ -26,20 +26,20 @@ const REMEMBERED_MS: ReadonlyMap<string, number> = new Map([
 /** Options of {@linkcode BackgroundJobs.run}. */
 export interface JobOptions<T> {
   /** Requests with the same key share one job. */
-  readonly key: string;
+  key: string;
   /** The client that starts the job. */
-  readonly client: string;
+  client: string;
   /** The signal aborts when no request waits for the job any more. */
-  readonly work: (signal: AbortSignal) => Promise<T>;
+  work: (signal: AbortSignal) => Promise<T>;
   /** Ends this request's wait. */
-  readonly signal?: AbortSignal | undefined;
+  signal?: AbortSignal | undefined;
   /** The maximum wait of this request in ms. */
-  readonly waitMs: number;
+  waitMs: number;
   /**
    * Charges the request. Called before a new job starts but not when a running
    * job is joined.
    */
-  readonly onStart: () => void;
+  onStart: () => void;
 }
 
 /** Runs background jobs. */

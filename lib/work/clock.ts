@@ -74,7 +74,7 @@ export const STEPS_PER_YIELD = 256;
 const paused: (() => void)[] = [];
 let sliceStartedAtMs = -Infinity;
 
-function beginSlice(): void {
+function beginSlice() {
   sliceStartedAtMs = performance.now();
   paused.shift()?.();
   if (paused.length > 0) setTimeout(beginSlice, 0);
@@ -114,14 +114,14 @@ export async function sortYielding<T>(
   await yieldToEventLoop(signal);
   if (items.length <= RUN_LENGTH) return items.toSorted(compare);
   const middle = items.length >> 1;
-  const left = await sortYielding(items.slice(0, middle), compare, signal);
-  const right = await sortYielding(items.slice(middle), compare, signal);
+  const first = await sortYielding(items.slice(0, middle), compare, signal);
+  const second = await sortYielding(items.slice(middle), compare, signal);
   const merged: T[] = [];
-  let [fromLeft, fromRight] = [0, 0];
-  while (fromLeft < left.length && fromRight < right.length) {
+  let [atFirst, atSecond] = [0, 0];
+  while (atFirst < first.length && atSecond < second.length) {
     if (merged.length % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-    const leftFirst = compare(left[fromLeft]!, right[fromRight]!) <= 0;
-    merged.push(leftFirst ? left[fromLeft++]! : right[fromRight++]!);
+    const isFirst = compare(first[atFirst]!, second[atSecond]!) <= 0;
+    merged.push(isFirst ? first[atFirst++]! : second[atSecond++]!);
   }
-  return merged.concat(left.slice(fromLeft), right.slice(fromRight));
+  return merged.concat(first.slice(atFirst), second.slice(atSecond));
 }

@@ -24,19 +24,19 @@ export interface Permit extends Disposable {
 
 export interface FairQueueOptions {
   /** The maximum sum of weights that are granted at once. */
-  readonly capacity: number;
+  capacity: number;
   /**
    * The maximum sum of weights for each client. One larger request is still
    * granted if the client has nothing else. The default is no limit.
    */
-  readonly maxPerClient?: number;
+  maxPerClient?: number;
   /**
    * The maximum number of waiting requests. At most a quarter of them may
    * belong to one client.
    */
-  readonly maxWaiting: number;
-  readonly maxWaitMs: number;
-  readonly clock: Clock;
+  maxWaiting: number;
+  maxWaitMs: number;
+  clock: Clock;
 }
 
 interface Client {
@@ -131,7 +131,7 @@ export class FairQueue {
     return this.grant(client, weight, Math.max(this.now, client.end) + weight);
   }
 
-  private admitNext(): void {
+  private admitNext() {
     const { capacity } = this.options;
     while (this.used < capacity) {
       let first: Waiter | null = null;

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { fitsBatch, planBatches } from "../../lib/source/github/blobs.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { serveRepository } from "../github/served_repository.ts";
@@ -168,47 +167,33 @@ Deno.test("readBlobs() uses the API while the raw host limits", async () => {
   }
 });
 
-const file = (size: number, path = "a.md") => ({ path, id: `${size}`, size });
-
-Deno.test("planBatches() bounds batches by 50 files and 1 MiB", () => {
-  const sizes = (files: readonly unknown[][]) =>
-    files.map((batch) => batch.length);
-  assertEquals(planBatches([]), []);
-  assertEquals(
-    sizes(planBatches(Array.from({ length: 101 }, () => file(10)))),
-    [50, 50, 1],
+Deno.test("readBlobs() reads 50 files or 1 MiB in a query", async () => {
+  await using many = await openBlobs(textFiles(101), withToken);
+  assertEquals(await many.cost(), { graphql: 3 });
+  const large = ["a", "b", "c", "d", "e"].map((name) =>
+    [`${name}.md`, name.repeat(400_000)] as const
   );
-  const large = Array.from({ length: 5 }, () => file(400_000));
-  assertEquals(sizes(planBatches(large)), [2, 2, 1]);
-  assertEquals(
-    sizes(planBatches([file(1 << 20), file(1), file((1 << 20) - 1)])),
-    [1, 2],
-  );
-  assertEquals(planBatches(large).flat(), large);
+  await using reader = await openBlobs(large, withToken);
+  assertEquals(await reader.cost(), { graphql: 3 });
 });
 
-Deno.test("fitsBatch() takes text that GraphQL gives whole", () => {
-  const taken = (paths: string[]) =>
-    paths.filter((path) => fitsBatch(file(10, path)));
-  const texts = [
-    "a.md",
-    "b.json",
-    "c.yaml",
-    "d.svg",
-    "e.mdx",
-    "LICENSE",
-    "f.ts",
-    "g.toml",
-  ]
-    .concat("h.constructor", "i.__proto__", "j.toString");
-  assertEquals(
-    taken([...texts, "a.png", "b.pdf", "c.woff2", "d.zip", "e.mp4"]),
-    texts,
+Deno.test("readBlobs() reads what may be text in queries", async () => {
+  const names = "LICENSE a.md b.json c.yaml d.svg e.mdx f.ts g.toml " +
+    "h.constructor i.__proto__ j.toString";
+  const others = "a.png b.pdf c.woff2 d.zip e.mp4";
+  const files = Object.fromEntries(
+    `${names} ${others}`.split(" ").map((name) => [name, name]),
   );
-  assertEquals([fitsBatch(file(512_000)), fitsBatch(file(512_001))], [
-    true,
-    false,
-  ]);
+  const long = { "x.md": "x".repeat(512_000), "y.md": "y".repeat(512_001) };
+  await using reader = await openBlobs({ ...files, ...long }, withToken);
+  let query = "";
+  reader.gh.intercept = async (request, { kind }) => {
+    if (kind === "graphql") query = await request.clone().text();
+    return null;
+  };
+  assertEquals(await reader.cost(), { graphql: 1, blob: 6 });
+  const asked = reader.files.filter(({ id }) => query.includes(id));
+  assertEquals(asked.map(({ path }) => path), [...names.split(" "), "x.md"]);
 });
 
 Deno.test("readBlobs() reads small texts in a query of one point", async () => {

@@ -110,7 +110,7 @@ const rows: [name: string, isDown: boolean, ...Checks[]][] = [
   ["four in a row", false, ["abCc", unreached]],
   ["two owners", false, ["abABaba", unreached]],
   ["answers with an error", false, ["abcdeabcde", failed]],
-  ["full queues", false, ["abcdeabcde", serviceBusy(1)]],
+  ["full queues", false, ["abcdeabcde", serviceBusy()]],
   ["an answer in between", false, ["abcd", unreached], ["z", null], [
     "abcd",
     unreached,
@@ -139,7 +139,7 @@ Deno.test("SourceRetries sends one probe after a wait", async () => {
   clock.advance(5_000);
   // A probe without a result leaves the next one to another request.
   await assertRejects(() =>
-    retries.check(other, true, () => Promise.reject(serviceBusy(1)))
+    retries.check(other, true, () => Promise.reject(serviceBusy()))
   );
   assertEquals(failure(third), null);
   const probe = Promise.withResolvers<void>();

@@ -70,7 +70,7 @@ async function open(count: number, { anonymous = false } = {}) {
   };
   for (let place = 1; place <= count; place++) {
     const token = await use();
-    assertEquals(token.place, place);
+    assertEquals(token.label, place);
     tokens.push(token);
     note(token, 5000 - place);
   }

@@ -116,7 +116,7 @@ export class AppTokens implements TokenSupply {
     owner: string,
     send: SendAsApp,
     context: RequestContext,
-  ): Promise<void> {
+  ) {
     const { apiUrl, clock, log } = this.options;
     const { id: knownId, token: last } = this.installations.get(owner) ?? {};
     const askedAtMs = clock.monotonicMs();

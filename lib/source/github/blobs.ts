@@ -169,7 +169,7 @@ export async function readBlobs(
  * Returns whether GraphQL may return a file whole as text. Long files and
  * binary types are excluded.
  */
-export function fitsBatch(file: FileRef): boolean {
+function fitsBatch(file: FileRef): boolean {
   if (file.size > BATCH_MAX_TEXT_BYTES) return false;
   // A `.ts` file in a repository is TypeScript and not a video.
   const extension = file.path.slice(file.path.lastIndexOf(".") + 1)
@@ -180,7 +180,7 @@ export function fitsBatch(file: FileRef): boolean {
   return TEXT_TYPE.test(type);
 }
 
-export function planBatches(files: readonly FileRef[]): FileRef[][] {
+function planBatches(files: readonly FileRef[]): FileRef[][] {
   const batches: FileRef[][] = [];
   let bytes = Infinity;
   for (const file of files) {

@@ -64,22 +64,22 @@ export type Validator = { readonly etag: string; readonly fingerprint: string };
 
 /** One request. It is a POST if it has a body but still only reads data. */
 export interface GitHubRequest {
-  readonly kind: keyof typeof LANE_OF;
-  readonly url: string;
+  kind: keyof typeof LANE_OF;
+  url: string;
   /** The owner of the repository. An owner may not accept a token. */
-  readonly owner: string;
+  owner: string;
   /**
    * The account whose App installation sends the request. Set if it is another
    * name of the owner.
    */
-  readonly account?: string;
-  readonly context: RequestContext;
-  readonly accept?: string;
-  readonly known?: Validator | null;
-  readonly body?: string | undefined;
-  readonly maxBytes: number;
+  account?: string;
+  context: RequestContext;
+  accept?: string;
+  known?: Validator | null;
+  body?: string | undefined;
+  maxBytes: number;
   /** Returns whether the bytes received so far are enough. */
-  readonly isEnough?: (bytes: Uint8Array, response: Response) => boolean;
+  isEnough?: (bytes: Uint8Array, response: Response) => boolean;
 }
 
 /** `release` must be called after its bytes are parsed. */
@@ -92,22 +92,22 @@ type HttpAnswer = Body & { status: number; headers: Headers };
 export type GitHubAnswer = HttpAnswer & { readonly token: Token };
 
 export interface GitHubClientOptions {
-  readonly tokens: TokenPool;
-  readonly clock: Clock;
-  readonly log: Log;
+  tokens: TokenPool;
+  clock: Clock;
+  log: Log;
   /** If omitted, the host uses its own default. */
-  readonly apiVersion?: string | undefined;
+  apiVersion?: string | undefined;
   /** Limit for one request without its time in the queue. */
-  readonly timeoutMs: number;
-  readonly userAgent: string;
+  timeoutMs: number;
+  userAgent: string;
   /**
    * Number of isolates that share GitHub's concurrency limit. The default is 1.
    */
-  readonly isolates?: () => number;
+  isolates?: () => number;
   /**
    * Called after each request with its status or the reason why it has none.
    */
-  readonly onRequest?: (
+  onRequest?: (
     sent: Pick<GitHubRequest, "kind"> & { readonly result: Result },
   ) => void;
 }
@@ -326,8 +326,9 @@ export class GitHubClient {
     const now = this.options.clock.now();
     // A stated time to retry overrides the reset time of the quota.
     const statedMs = retryAfterMs(headers, now);
+    const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
     const waitMs = statedMs ??
-      (isSpent ? quotaWaitMs(headers, now) : SECONDARY_WAIT_MS);
+      (isSpent && resetMs > 0 ? resetMs : SECONDARY_WAIT_MS);
     return {
       isQuota: isSpent && statedMs === null,
       waitMs: Math.max(waitMs, MIN_WAIT_MS),
@@ -363,7 +364,7 @@ export class GitHubClient {
    * Logs once that GitHub announces the end of the API version. GitHub returns
    * 410 after that.
    */
-  private logEnd(headers: Headers): void {
+  private logEnd(headers: Headers) {
     const [deprecation, sunset] = [
       headers.get("deprecation"),
       headers.get("sunset"),
@@ -383,15 +384,15 @@ export class GitHubClient {
       body,
       maxBytes,
       isEnough,
-      context: { client, signal: left },
+      context: { client, signal: leaving },
     } = request;
     const { clock, timeoutMs, onRequest } = this.options;
     const timeout = new AbortController();
     const startTimer = () => clock.setTimer(timeoutMs, () => timeout.abort());
     let cancelTimer = startTimer();
-    const signal = left === undefined
+    const signal = leaving === undefined
       ? timeout.signal
-      : AbortSignal.any([timeout.signal, left]);
+      : AbortSignal.any([timeout.signal, leaving]);
     let result: Result = "network";
     try {
       const response = await fetch(url, {
@@ -425,9 +426,9 @@ export class GitHubClient {
         release,
       };
     } catch (error) {
-      if (left?.aborted) {
+      if (leaving?.aborted) {
         result = "aborted";
-        throw left.reason;
+        throw leaving.reason;
       }
       if (timeout.signal.aborted) {
         result = "timeout";
@@ -453,12 +454,6 @@ export class GitHubClient {
 
 const headOf = ({ bytes }: HttpAnswer) =>
   new TextDecoder().decode(bytes.subarray(0, ERROR_HEAD_BYTES));
-
-/** Returns how long a quota stays spent, in ms. The default is one minute. */
-function quotaWaitMs(headers: Headers, now: number): number {
-  const resetMs = Number(headers.get("x-ratelimit-reset")) * 1000 - now;
-  return resetMs > 0 ? resetMs : SECONDARY_WAIT_MS;
-}
 
 /**
  * Returns `Retry-After` (RFC 9110, 10.2.3) in ms, at most an hour. The header

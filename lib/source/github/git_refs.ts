@@ -21,7 +21,7 @@ import { type GitHubHost, namedBase } from "./host.ts";
 import { lsRefs } from "./ls_refs.ts";
 import {
   type BranchQuery,
-  formsOf,
+  candidatesOf,
   type FoundCommit,
   isCommit,
 } from "./refs.ts";
@@ -64,9 +64,11 @@ export class GitRefs {
     if (this.retries.failureOf(HOST, repositoryKey(query)) !== null) {
       return { missing: null };
     }
-    const [heads, tags, id] = formsOf(branch, allowedRepos === null);
-    const forms = [heads, tags].filter((form) => form !== undefined);
-    const answer = await lsRefs(this.host, { owner, repo, forms }, context)
+    const [heads, tags, id] = candidatesOf(branch, allowedRepos === null);
+    const candidates = [heads, tags].filter((candidate) =>
+      candidate !== undefined
+    );
+    const answer = await lsRefs(this.host, { owner, repo, candidates }, context)
       .catch((error) => this.pause(query, error));
     if (answer === "paused") return { missing: null };
     this.failures.end();
@@ -81,17 +83,18 @@ export class GitRefs {
     if (!isAllowed(allowedRepos, answer)) {
       throw problem("repository-not-allowed", { owner, repo });
     }
-    const { form, commit } = found ?? { form: id ?? "", commit: id ?? "" };
+    const { candidate, commit } = found ??
+      { candidate: id ?? "", commit: id ?? "" };
     // Git guarantees that a branch names a commit. Any other id is checked once
     // through REST.
-    const isFound = /^HEAD$|^heads\//.test(form) ||
+    const isFound = /^HEAD$|^heads\//.test(candidate) ||
       commit !== "" && await this.isCommit(query, commit, context);
     if (!isFound) throw branchNotFound(branch, defaultBranch);
     return {
       commit,
       validators: {
         base: namedBase(answer),
-        form,
+        candidate,
         commit: null,
         visibility: null,
       },

@@ -52,7 +52,7 @@ const validatorsSchema = z.object({
   /**
    * The candidate that was found: `heads/…`, `tags/…`, a commit id or `HEAD`.
    */
-  form: z.string(),
+  candidate: z.string(),
   commit: validator,
   visibility: validator,
 });

@@ -15,7 +15,9 @@ export interface RefAnswer {
    * The first candidate that exists and its peeled commit. A tag may name a
    * tree or a blob. The response does not show this.
    */
-  readonly found: { readonly form: string; readonly commit: string } | null;
+  readonly found:
+    | { readonly candidate: string; readonly commit: string }
+    | null;
   /**
    * Whether `HEAD` names a commit. If not, the repository is empty or only its
    * default branch is missing.
@@ -46,7 +48,7 @@ const REDIRECT_PATH =
   /^([A-Za-z0-9_-]+)\/([A-Za-z0-9._-]+?)(\.git)?\/git-upload-pack$/;
 
 /**
- * Queries a Git host for the candidates (`forms`) of one ref: `HEAD`, `heads/…`
+ * Queries a Git host for the candidates of one ref: `HEAD`, `heads/…`
  * or `tags/…`. Returns the result and the name of the repository that gave it.
  * That name may differ from the query's after a 301. Returns null if the
  * repository is missing, not public or blocked.
@@ -57,8 +59,8 @@ export async function lsRefs(
   { client, clock, gitUrl }: Pick<GitHubHost, "client" | "clock"> & {
     gitUrl: string;
   },
-  { forms, owner, repo }: RepositoryName & {
-    forms: readonly string[];
+  { candidates, owner, repo }: RepositoryName & {
+    candidates: readonly string[];
   },
   context: RequestContext,
 ): Promise<RefAnswer & RepositoryName | null> {
@@ -66,12 +68,12 @@ export async function lsRefs(
     status === 200 && headers.get("content-type") === HEADERS.accept;
   let suffix = ".git";
   for (let hop = 0;; hop++) {
-    const search = new RefSearch(forms);
+    const search = new RefSearch(candidates);
     const answer = await client.requestGit({
       kind: "ls-refs",
       owner,
       url: `${gitUrl}/${owner}/${repo}${suffix}/git-upload-pack`,
-      body: requestBody(forms),
+      body: requestBody(candidates),
       maxBytes: MAX_BYTES,
       context,
       isEnough: (bytes, response) => !isList(response) || search.take(bytes),
@@ -116,8 +118,8 @@ const unusable = (state: string) =>
  * Encodes the request in pkt-lines (gitprotocol-common). A line has four hex
  * digits and then the text. The digits are the length of the whole line.
  */
-function requestBody(forms: readonly string[]): string {
-  const prefixes = new Set(["HEAD", ...forms.map(refName)]);
+function requestBody(candidates: readonly string[]): string {
+  const prefixes = new Set(["HEAD", ...candidates.map(refName)]);
   const line = (text: string) =>
     `${(Buffer.byteLength(text) + 5).toString(16).padStart(4, "0")}${text}\n`;
   return [
@@ -129,7 +131,8 @@ function requestBody(forms: readonly string[]): string {
   ].join("");
 }
 
-const refName = (form: string) => form === "HEAD" ? form : `refs/${form}`;
+const refName = (candidate: string) =>
+  candidate === "HEAD" ? candidate : `refs/${candidate}`;
 
 /**
  * Finds the first candidate of a ref while a response arrives. Prefixes match
@@ -146,9 +149,9 @@ export class RefSearch {
   private at = 0;
   private isEnded = false;
 
-  constructor(private readonly forms: readonly string[]) {
-    this.names = forms.map((form) =>
-      Buffer.from(refName(form)).toString("latin1")
+  constructor(private readonly candidates: readonly string[]) {
+    this.names = candidates.map((candidate) =>
+      Buffer.from(refName(candidate)).toString("latin1")
     );
   }
 
@@ -186,13 +189,14 @@ export class RefSearch {
     if (!this.isEnded) throw unusable("the answer is truncated");
     const { commits, defaultBranch, names } = this;
     const index = names.findIndex((name) => commits.has(name));
-    const found = index < 0
-      ? null
-      : { form: this.forms[index]!, commit: commits.get(names[index]!)! };
+    const found = index < 0 ? null : {
+      candidate: this.candidates[index]!,
+      commit: commits.get(names[index]!)!,
+    };
     return { found, hasHead: commits.has("HEAD"), defaultBranch };
   }
 
-  private takeLine(line: string): void {
+  private takeLine(line: string) {
     const [, id, name = "", target, peeled] = LINE.exec(line) ?? [];
     if (id === undefined || this.commits.has(name)) {
       throw unusable("a line is no ref, or one that came before");

@@ -100,9 +100,9 @@ export async function findByRest(
   const namedAt = namedBase(query);
   const known = parseValidators(query.known?.validators);
 
-  const requestRef = (form: string) => {
-    const path = `/commits/${encodeURIComponent(form)}`;
-    const validator = known?.form === form ? known.commit : null;
+  const requestRef = (candidate: string) => {
+    const path = `/commits/${encodeURIComponent(candidate)}`;
+    const validator = known?.candidate === candidate ? known.commit : null;
     return send(host, {
       kind: "commit",
       base: namedAt,
@@ -152,20 +152,22 @@ export async function findByRest(
 
   try {
     if (query.failure !== undefined) throw query.failure;
-    const forms = formsOf(query.branch, allowedRepos === null);
+    const candidates = candidatesOf(query.branch, allowedRepos === null);
     // The candidate that was found before and those that precede it are
     // requested together. A re-check is then one round trip. A commit id is the
     // last candidate and is requested alone.
-    const at = Math.max(forms.indexOf(known?.form ?? ""), 0);
-    const together = forms.slice(at === 2 ? 2 : 0, at + 1);
+    const at = Math.max(candidates.indexOf(known?.candidate ?? ""), 0);
+    const together = candidates.slice(at === 2 ? 2 : 0, at + 1);
     const seeing = tokens.mayHave(query.owner) && allowedRepos === null
       ? requestRepository(known?.visibility)
       : null;
-    const finding = new Map(together.map((form) => [form, requestRef(form)]));
+    const finding = new Map(
+      together.map((candidate) => [candidate, requestRef(candidate)]),
+    );
     // All requests are awaited whatever one of them returns. A private
     // repository must not answer sooner than a missing one.
     const [seen] = await Promise.allSettled([seeing, ...finding.values()]);
-    const last = await finding.get(known?.form ?? "")?.catch(() => null);
+    const last = await finding.get(known?.candidate ?? "")?.catch(() => null);
     if (last && last.status !== 200 && last.status !== 304) {
       const isSeen = seen.status === "fulfilled" && seen.value !== null;
       const error = isSeen || last.status === 422
@@ -177,23 +179,23 @@ export async function findByRest(
     if (visibility !== null) requirePublic(query, visibility);
 
     let repository = visibility;
-    for (const form of new Set([...together, ...forms])) {
-      const answer = await (finding.get(form) ?? requestRef(form));
+    for (const candidate of new Set([...together, ...candidates])) {
+      const answer = await (finding.get(candidate) ?? requestRef(candidate));
       if (visibility !== null && visibility.base !== answer.base) {
         throw sourceFailed(
-          `Cannot resolve "${form}": the repository moved meanwhile`,
+          `Cannot resolve "${candidate}": the repository moved meanwhile`,
         );
       }
       const isUnchanged = answer.status === 304;
       if (isUnchanged || answer.status === 200) {
         const commit = isUnchanged ? query.known!.commit : commitIn(answer);
-        if (OBJECT_ID.test(form) && commit !== form) continue;
+        if (OBJECT_ID.test(candidate) && commit !== candidate) continue;
         await requireAllowed(answer.base);
         return {
           commit,
           validators: {
             base: answer.base,
-            form,
+            candidate,
             commit: isUnchanged ? known!.commit : validatorOf(answer),
             visibility: visibility?.status === 304
               ? known!.visibility
@@ -235,11 +237,11 @@ async function send(
  * Returns the candidates for a name. `HEAD` is the default branch. Other names
  * are a branch, a tag and possibly a commit id in lower case.
  */
-export function formsOf(branch: string, commitIds: boolean): string[] {
+export function candidatesOf(branch: string, commitIds: boolean): string[] {
   if (branch === "HEAD") return ["HEAD"];
-  const forms = [`heads/${branch}`, `tags/${branch}`];
+  const candidates = [`heads/${branch}`, `tags/${branch}`];
   const id = branch.toLowerCase();
-  return commitIds && OBJECT_ID.test(id) ? [...forms, id] : forms;
+  return commitIds && OBJECT_ID.test(id) ? [...candidates, id] : candidates;
 }
 
 /**
@@ -254,7 +256,7 @@ function commitIn({ bytes }: GitHubAnswer): string {
   return id;
 }
 
-function requirePublic(name: RepositoryName, answer: RepositoryAnswer): void {
+function requirePublic(name: RepositoryName, answer: RepositoryAnswer) {
   // Validators are kept only from responses with "public". A 304 means the
   // same.
   if (answer.status === 304) return;

@@ -36,7 +36,7 @@ export class TokenFile implements TokenSupply {
     const known = new Map(this.tokens.map((token) => [token.secret, token]));
     this.tokens = secrets.map((secret, index) => {
       const token = known.get(secret) ?? newToken(secret, 0);
-      token.place = index + 1;
+      token.label = index + 1;
       return token;
     });
   }

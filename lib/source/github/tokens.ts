@@ -150,7 +150,7 @@ export class TokenPool {
     const soon = this.options.clock.now() + END_NOTICE_MS;
     return this.supply.tokensFor("")
       .filter(({ isRefused, expiresAtMs }) => !isRefused && expiresAtMs <= soon)
-      .map(({ place: token, expiresAtMs }) => ({
+      .map(({ label: token, expiresAtMs }) => ({
         token,
         expiresAt: isoTime(expiresAtMs),
       }));
@@ -256,7 +256,7 @@ export class TokenPool {
     ).some(Boolean);
     const seconds = Math.ceil(this.limits.waitMs(keys[0]!) / 1000);
     if (isNew) {
-      this.options.log.warn("token limited", { token: token.place, seconds });
+      this.options.log.warn("token limited", { token: token.label, seconds });
     }
   }
 
@@ -266,7 +266,7 @@ export class TokenPool {
     if (token.isRefused) return;
     token.isRefused = true;
     log.error("token refused", {
-      token: token.place,
+      token: token.label,
       of: this.supply.tokensFor("").length,
     });
     if (!this.mayHave("")) {
@@ -283,7 +283,7 @@ export class TokenPool {
     const isNew = this.setAside.failed(keyOf(token, owner), true, SET_ASIDE_MS);
     if (isNew) {
       this.options.log.warn("token set aside", {
-        token: token.place,
+        token: token.label,
         owner,
         message,
       });
@@ -349,15 +349,15 @@ export class TokenPool {
    * Records when GitHub says that a token expires. Logs it once a day in the
    * last 14 days.
    */
-  private noteEnd(token: Token, expiresAtMs: number): void {
+  private noteEnd(token: Token, expiresAtMs: number) {
     if (Number.isNaN(expiresAtMs) || token.endsAtMs < Infinity) return;
     token.expiresAtMs = expiresAtMs;
-    const leftMs = expiresAtMs - this.options.clock.now();
-    const days = Math.floor(leftMs / DAY_MS);
-    if (leftMs > END_NOTICE_MS || token.noticeDays === days) return;
+    const remainingMs = expiresAtMs - this.options.clock.now();
+    const days = Math.floor(remainingMs / DAY_MS);
+    if (remainingMs > END_NOTICE_MS || token.noticeDays === days) return;
     token.noticeDays = days;
     const expiresAt = isoTime(expiresAtMs);
-    this.options.log.warn("token expires", { token: token.place, expiresAt });
+    this.options.log.warn("token expires", { token: token.label, expiresAt });
   }
 }
 
@@ -368,12 +368,12 @@ const keyOf = ({ fingerprint }: Token, of: string) =>
   `${fingerprint} ${of.toLowerCase()}`;
 
 /**
- * Creates a token. The log names it by `place`. Tokens of one `identity` have
+ * Creates a token. The log names it by `label`. Tokens of one `identity` have
  * the same limits.
  */
 export function newToken(
   secret: string | null,
-  place: number,
+  label: number,
   identity = secret,
 ) {
   const fingerprint = identity === null
@@ -389,7 +389,7 @@ export function newToken(
      * Counts from 1 or is the id of a GitHub App's installation. 0 stands for
      * requests without a token.
      */
-    place,
+    label,
     secret,
     /**
      * Identifies the token of an ETag across restarts without revealing the

@@ -176,7 +176,7 @@ export async function scanFolder(
 
 type FoundFolder = Awaited<ReturnType<typeof folderOf>>;
 
-async function checkFolder(at: CheckedPath): Promise<void> {
+async function checkFolder(at: CheckedPath) {
   if (await isReal(at)) return;
   throw new Deno.errors.NotFound(
     `Cannot scan "${at.path}": a link took its place`,

@@ -40,8 +40,8 @@ const READ_AT_ONCE = 2;
 const SCANS_AT_ONCE = 2;
 const MIN_FRESH_MS = 1_000;
 /** The pause after a scan is this many times as long as the scan. */
-const REST_FACTOR = 4;
-const MAX_REST_MS = 30_000;
+const PAUSE_FACTOR = 4;
+const MAX_PAUSE_MS = 30_000;
 /**
  * The processor time of a scan in ms for each name, each file that is read, and
  * each of its blocks. Measured.
@@ -81,7 +81,7 @@ export class LocalSource implements Source {
   ) => {
     context.signal?.throwIfAborted();
     const folder = await this.find(repo);
-    const look = await folder.look(context).catch((cause) => {
+    const found = await folder.resolve(context).catch((cause) => {
       if (cause instanceof CollectionsError) throw cause;
       if (!(cause instanceof Deno.errors.NotFound)) {
         throw unreadable(repo, cause);
@@ -89,12 +89,12 @@ export class LocalSource implements Source {
       this.folders.delete(folder.name);
       throw localFolderNotFound(repo);
     });
-    if (branch !== null && branch !== look.branch && branch !== "HEAD") {
-      throw branchNotFound(branch, look.branch);
+    if (branch !== null && branch !== found.branch && branch !== "HEAD") {
+      throw branchNotFound(branch, found.branch);
     }
-    const { commit, checkedAtMs } = look.ref;
+    const { commit, checkedAtMs } = found.ref;
     return {
-      ...look,
+      ...found,
       name: { owner, repo },
       commit,
       checkedAtMs,
@@ -206,7 +206,7 @@ export class LocalSource implements Source {
   }
 }
 
-type Look = Pick<Snapshot, "branch" | "ref" | "freshness">;
+type FoundRef = Pick<Snapshot, "branch" | "ref" | "freshness">;
 
 /**
  * One local folder that changes over time. It has one scan at a time and a
@@ -219,15 +219,15 @@ class WatchedFolder {
    * older state can finish after the next scan.
    */
   states: readonly FolderState[] = [];
-  private last: Omit<Look, "freshness"> | null = null;
-  private looking: Promise<Look> | null = null;
+  private last: Omit<FoundRef, "freshness"> | null = null;
+  private scanning: Promise<FoundRef> | null = null;
   /** The error of the last scan. Null if it succeeded. */
   private failure: unknown = null;
   /**
    * The end of the pause after the last scan by `clock.monotonicMs()`.
    * `expiredUntilMs` is the same for the last scan that `expire` caused.
    */
-  private restsUntilMs = -Infinity;
+  private pausedUntilMs = -Infinity;
   private expiredUntilMs = -Infinity;
 
   constructor(
@@ -242,7 +242,7 @@ class WatchedFolder {
    * Returns the folder's state and scans the folder first if it is not fresh.
    * @throws what {@linkcode scanFolder} throws.
    */
-  async look(context: RequestContext): Promise<Look> {
+  async resolve(context: RequestContext): Promise<FoundRef> {
     const { clock } = this.options;
     if (this.last !== null) {
       const { checkedAtMs, freshForMs } = this.last.ref;
@@ -251,13 +251,13 @@ class WatchedFolder {
         return { ...this.last, freshness: "fresh" };
       }
     }
-    if (this.failure !== null && clock.monotonicMs() < this.restsUntilMs) {
+    if (this.failure !== null && clock.monotonicMs() < this.pausedUntilMs) {
       throw this.failure;
     }
-    this.looking ??= this.scans(() => this.scan(context)).finally(() =>
-      this.looking = null
+    this.scanning ??= this.scans(() => this.scan(context)).finally(() =>
+      this.scanning = null
     );
-    return await this.looking;
+    return await this.scanning;
   }
 
   /**
@@ -269,7 +269,7 @@ class WatchedFolder {
     if (this.last !== null && mayScan) this.last.ref.checkedAtMs = 0;
   }
 
-  private async scan(context: RequestContext): Promise<Look> {
+  private async scan(context: RequestContext): Promise<FoundRef> {
     const { last, path, states, options: { clock, maxEntries = 1_000_000 } } =
       this;
     const isExpired = last?.ref.checkedAtMs === 0;
@@ -287,9 +287,9 @@ class WatchedFolder {
     };
     const [outcome] = await Promise.allSettled([read()]);
     const tookMs = clock.monotonicMs() - startedAtMs;
-    const restMs = Math.min(tookMs * REST_FACTOR, MAX_REST_MS);
-    this.restsUntilMs = startedAtMs + tookMs + restMs;
-    if (isExpired) this.expiredUntilMs = this.restsUntilMs;
+    const pauseMs = Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS);
+    this.pausedUntilMs = startedAtMs + tookMs + pauseMs;
+    if (isExpired) this.expiredUntilMs = this.pausedUntilMs;
     const { names, reads, blocks } = work;
     const workMs = names * COST_MS.name + reads * COST_MS.read +
       blocks * COST_MS.block;
@@ -306,7 +306,7 @@ class WatchedFolder {
     const found = {
       commit,
       checkedAtMs,
-      freshForMs: Math.max(MIN_FRESH_MS, tookMs + restMs),
+      freshForMs: Math.max(MIN_FRESH_MS, tookMs + pauseMs),
     };
     if (last?.branch === branch) {
       const freshness = last.ref.commit === commit ? "unchanged" : "moved";

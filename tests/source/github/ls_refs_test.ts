@@ -8,7 +8,7 @@ import {
   type RefAnswer,
   RefSearch,
 } from "../../../lib/source/github/ls_refs.ts";
-import { formsOf } from "../../../lib/source/github/refs.ts";
+import { candidatesOf } from "../../../lib/source/github/refs.ts";
 import { consequencesOf } from "../../../lib/source/source_failure.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
 import { makeGitRepository } from "../../github/git_repository.ts";
@@ -33,7 +33,7 @@ async function serve(branch = "main") {
     ref = "main",
     { repo = "site", gitUrl = bridge.url, context = uncharged } = {},
   ) => {
-    const query = { owner: "octo", repo, forms: formsOf(ref, false) };
+    const query = { owner: "octo", repo, candidates: candidatesOf(ref, false) };
     return lsRefs({ client, clock, gitUrl }, query, context);
   };
   return {
@@ -52,14 +52,17 @@ const answered = {
   defaultBranch: "main",
 };
 const missing = { ...answered, found: null };
-const found = (form: string, commit: string) => ({
+const found = (candidate: string, commit: string) => ({
   ...answered,
-  found: { form, commit },
+  found: { candidate, commit },
 });
 
-/** The form that was found, null for none or no repository, or the code of the error. */
+/** The candidate that was found, null for none or no repository, or the code of the error. */
 const outcomeOf = (asked: ReturnType<typeof lsRefs>): Promise<string | null> =>
-  asked.then((answer) => answer?.found?.form ?? null, (error) => error.code);
+  asked.then(
+    (answer) => answer?.found?.candidate ?? null,
+    (error) => error.code,
+  );
 
 Deno.test("lsRefs() finds branches, then tags, by whole names", async () => {
   await using served = await serve();
@@ -268,10 +271,12 @@ Deno.test("lsRefs() stops reading past the name among 10,000 refs", async () => 
   const packed = refs.map((name) => `${commit} refs/${name}\n`).join("");
   const sorted = "# pack-refs with: peeled fully-peeled sorted \n";
   await Deno.writeTextFile(`${repository.dir}/packed-refs`, sorted + packed);
-  for (const form of ["heads/v0", "heads/v5000", "heads/v9999", "tags/v"]) {
+  for (
+    const candidate of ["heads/v0", "heads/v5000", "heads/v9999", "tags/v"]
+  ) {
     assertEquals(
-      await ask(form.slice(form.indexOf("/") + 1)),
-      found(form, commit),
+      await ask(candidate.slice(candidate.indexOf("/") + 1)),
+      found(candidate, commit),
     );
   }
   assertEquals(await ask("v-"), missing);
@@ -280,12 +285,14 @@ Deno.test("lsRefs() stops reading past the name among 10,000 refs", async () => 
     `${OTHER} HEAD symref-target:refs/heads/main`,
     `${ID} refs/heads/main`,
   ];
-  for (const [name, form] of [["main", "heads/main"], ["mai", null]] as const) {
+  for (
+    const [name, candidate] of [["main", "heads/main"], ["mai", null]] as const
+  ) {
     const { respond, state } = endless((n) =>
       first[n] ?? `${ID} refs/tags/n${n}`
     );
     bridge.intercept = respond;
-    assertEquals(await outcomeOf(ask(name)), form);
+    assertEquals(await outcomeOf(ask(name)), candidate);
     while (!state.isLeft) await new Promise((resume) => setTimeout(resume, 1));
     assert(state.bytes < 2 * MIB, `${state.bytes}`);
   }
@@ -395,7 +402,7 @@ Deno.test("RefSearch refuses what does not follow the protocol", () => {
     "a ref twice": answer(`${ID} refs/heads/a`, `${OTHER} refs/heads/a`),
   };
   const capitals = `${main.toUpperCase().slice(0, 4)}${main.slice(4)}`;
-  const found = { form: "heads/main", commit: ID };
+  const found = { candidate: "heads/main", commit: ID };
   const results: [text: string, result: RefAnswer][] = [
     [`${capitals}0000 what follows`, {
       found,
