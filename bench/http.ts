@@ -54,6 +54,10 @@ const LARGE = { folders: 100, filesPerFolder: 1_000, identical: true };
 /** Repositories without earlier requests, more than are listed. */
 const COLD = Array.from({ length: 300 }, (_, n) => `cold${n}`);
 
+/** Repositories of collections that no earlier search has indexed. */
+const INDEXED = ["indexed0", "indexed1"];
+const COLLECTIONS = ["a", "b", "c", "d"];
+
 /** A goal and a line of a table for each row. */
 function partOf<
   Row extends { readonly title: string; readonly times: readonly number[] },
@@ -175,6 +179,61 @@ async function measureColdListings(
   };
 }
 
+/** Hits of another collection while collections of 3,000 posts are indexed for their first search. */
+async function measureIndexing(origin: string): Promise<Part> {
+  const times: number[] = [];
+  const idle: LoadResult[] = [];
+  const runs: LoadResult[] = [];
+  for (const repo of INDEXED) {
+    idle.push(await load(origin + listPath(), {}, 6));
+    let isLoading = true;
+    const loaded = load(origin + listPath(), {}, 6).finally(() =>
+      isLoading = false
+    );
+    await pause(100);
+    for (const collection of COLLECTIONS) {
+      if (!isLoading) break;
+      const path = listPath({ repo, collection, search: "word", limit: 1 });
+      const startedMs = performance.now();
+      for (let status = 503; status === 503;) {
+        const response = await fetch(origin + path);
+        await response.body?.cancel();
+        ({ status } = response);
+        if (status === 503) await pause(100);
+        else assertEquals(status, 200);
+      }
+      times.push(performance.now() - startedMs);
+    }
+    runs.push(await loaded);
+  }
+  const p99Ms = (runs: readonly LoadResult[]) =>
+    median(runs.map((run) => run.p99Ms));
+  const row = (title: string, runs: readonly LoadResult[], times: string) => {
+    const latestMs = Math.max(...runs.map((run) => run.maxMs));
+    const perSecond = median(runs.map((run) => run.perSecond));
+    return [title, ...[p99Ms(runs), latestMs, perSecond].map(number), times];
+  };
+  return {
+    goals: [
+      atMost(
+        "other hits while collections of 3,000 posts are indexed, p99, ms",
+        100,
+        p99Ms(runs),
+      ),
+    ],
+    markdown: table(
+      [
+        "hits while there is",
+        "p99 ms",
+        "max ms",
+        "requests/s",
+        "ms a first search",
+      ],
+      [row("no indexing", idle, ""), row("indexing", runs, spread(times))],
+    ),
+  };
+}
+
 /** From a cold request to its answer, in round trips to a source that takes 50 ms. */
 async function measureColdRequests(
   env: Env,
@@ -242,6 +301,18 @@ await runBench(
   { title: "Under HTTP load", section: "bench:http" },
   async (cleanup) => {
     const { dir } = cleanup.use(await makeGitRepository(generateFiles(LARGE)));
+    const posts = cleanup.use(
+      await makeGitRepository(
+        COLLECTIONS.flatMap((prefix) => [
+          ...generateFiles({
+            prefix,
+            folders: 1,
+            filesPerFolder: 3_000,
+            bytes: 2_000,
+          }),
+        ]),
+      ),
+    );
     const { double, settings } = await startSource(cleanup, {
       "octo/site": {
         generate: { folders: 10, filesPerFolder: 2_000, bytes: 1_200 },
@@ -258,6 +329,9 @@ await runBench(
         },
       },
       ...Object.fromEntries(
+        INDEXED.map((repo) => [`octo/${repo}`, { dir: posts.dir }]),
+      ),
+      ...Object.fromEntries(
         ["large", ...COLD].map((repo) => [`octo/${repo}`, { dir }]),
       ),
     });
@@ -269,6 +343,7 @@ await runBench(
       ["Under load", await measureLoad(origin, rounds, env)],
       ["Flat in the collection", await measurePages(origin)],
       ["During cold listings", await measureColdListings(origin, double)],
+      ["While collections are indexed", await measureIndexing(origin)],
       ["Cold requests", await measureColdRequests(env, double)],
       ["Start", await measureStart()],
     ];

@@ -19,6 +19,8 @@ import {
 import { contentRef, readContents } from "./read_contents.ts";
 
 const MAX_FILE_BYTES = 10 << 20;
+/** Larger files take longer to parse than the first try of a task may. */
+const LONG_BYTES = 1 << 20;
 
 /** Returns the data file at a path, or null for anything else. */
 export async function findDataFile(
@@ -59,7 +61,11 @@ export async function listRows(
     const work = async (read: ReadContext) => {
       if (missing === "rows") {
         const bytes = await readFile(file, read);
-        await runTask(read, tableTask, { ...name, bytes }, about);
+        const isLong = bytes.length > LONG_BYTES;
+        await runTask(read, tableTask, { ...name, bytes }, {
+          ...about,
+          isLong,
+        });
         return;
       }
       while (!await runTask(read, indexTableTask, name)) {

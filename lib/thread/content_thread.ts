@@ -19,7 +19,7 @@ import {
 } from "./compute.ts";
 import type { TaskReply, TaskRequest } from "./thread.ts";
 
-const MAX_HEAP_MB = 192;
+export const MAX_HEAP_MB = 192;
 /**
  * The thread stops a piece of work itself. If it is out of memory, it never
  * replies and is replaced after this time.
