@@ -1,5 +1,5 @@
 // The README from the top in an empty home: the last commit is cloned, and every block runs as it stands. Only ports
-// differ, and npm's cache is that of this machine.
+// differ, and npm's cache is that of this machine. No start prints a line for each package.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
@@ -51,7 +51,7 @@ async function openShell() {
     /** Runs a block that serves until the shell is closed; gives its address. */
     async serve(block: string): Promise<string> {
       // npx passes no signals on, so all of a group are stopped.
-      const file = join(home, `out-${running.length}`);
+      const file = await Deno.makeTempFile({ dir: home });
       const args = ["bash", "-euc", `${block} >${file} 2>&1`];
       const command = new Deno.Command("setsid", { ...options, args, cwd });
       const child = command.spawn();
@@ -70,11 +70,14 @@ async function openShell() {
         if (url !== undefined) return url;
       }
     },
-    async [Symbol.asyncDispose]() {
-      for (const { pid, status } of running) {
+    async stop(): Promise<void> {
+      for (const { pid, status } of running.splice(0)) {
         await run("kill", ["-TERM", "--", `-${pid}`], { cwd: root });
         await status;
       }
+    },
+    async [Symbol.asyncDispose]() {
+      await this.stop();
       await Deno.remove(home, { recursive: true });
     },
   };
@@ -90,6 +93,12 @@ Deno.test("the README's blocks work in an empty home", async (t) => {
     if (block === TESTS) continue;
     await t.step(block.split("\n").at(-1)!.slice(0, 60), async () => {
       if (block.endsWith("deno task start")) {
+        for (const task of ["dev", "start:parallel"]) {
+          shell.env.PORT = freePort();
+          await shell.serve(block.replace("start", task));
+          await shell.stop();
+          await shell.run("rm -r node_modules");
+        }
         shell.env.PORT = freePort();
         url = await shell.serve(block);
         shell.env.COLLECTIONS_URL = url;
