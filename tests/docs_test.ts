@@ -39,20 +39,22 @@ Deno.test("the documents' requests are answered as they say", async () => {
   await using service = await serveTask("start", { env: { METRICS: "true" } });
   const requests = [
     ...documents.matchAll(
-      /```sh\ncurl '([^'\n]+)'\n```(?:\n\n```json\n(.*?)\n```)?/gs,
+      /```sh\ncurl (?:-g )?'([^'\n]+)'\n```(?:\n\n```json\n(.*?)\n```)?/gs,
     ),
   ];
-  assertEquals(requests.length, documents.match(/^curl '/gm)!.length);
+  assertEquals(requests.length, documents.match(/^ *curl /gm)!.length);
   assert(requests.filter(([, , answer]) => answer !== undefined).length >= 3);
-  for (const [, url, answer] of requests) {
+  for (const [text, url, answer] of requests) {
     assert(url!.startsWith(`${ORIGIN}/`), url);
+    // curl reads other brackets as ranges.
+    assert(text!.includes("-g") || !/[[{]/.test(url!), url);
     const response = await fetch(url!.replace(ORIGIN, service.url));
-    const text = (await response.text()).replaceAll(service.url, ORIGIN);
+    const body = (await response.text()).replaceAll(service.url, ORIGIN);
     if (answer === undefined) {
       assertEquals(response.status, 200, url);
       continue;
     }
-    const actual = JSON.parse(text);
+    const actual = JSON.parse(body);
     const expected = JSON.parse(answer);
     if ("requestId" in expected) actual.requestId = expected.requestId;
     assertEquals(actual, expected);
@@ -74,6 +76,16 @@ function vary(program: string, replaced: readonly string[]): string {
     program = program.replaceAll(replaced[at]!, replaced[at + 1]!);
   }
   return program;
+}
+
+/** The programs of the guides, and last the search field, with words typed. */
+function guidePrograms(guides: string): string[] {
+  const programs = [...guides.matchAll(/```js\n(.*?)```/gs)];
+  const [, field] = guides.match(/<script type="module">\n(.*?)<\/script>/s)!;
+  const page = `const words = { value: "sourdough star" };
+const found = { set innerHTML(html) { console.log(html.toLowerCase()); } };`;
+  const typed = `${page}\n${field}\nawait words.oninput();`;
+  return [...programs.map(([, program]) => program!), typed];
 }
 
 /** Makes a function of parameters and a program, as `Function` does. */
@@ -132,6 +144,27 @@ Deno.test("the README's calls and the blog's lines do what they say", async () =
     assert(!out.includes("undefined"), out);
     outputs.push(out);
   }
+  const guides = await read("docs/guides.md");
+  const printed: string[] = [];
+  for (const program of guidePrograms(guides)) {
+    const varied = program.replaceAll(ORIGIN, service.url);
+    await Deno.writeTextFile(join(cwd, "guide.js"), varied);
+    const args = ["run", "--no-lock", "--allow-all", "guide.js"];
+    printed.push((await run("deno", args, { cwd })).out.replaceAll(
+      service.url,
+      ORIGIN,
+    ));
+  }
+  const raw =
+    `${ORIGIN}/api/get-item-content?owner=local&repo=blog&branch=main`;
+  assertEquals(printed.slice(0, -1), [
+    "5 of 12\n12 in all\n",
+    `${raw}&path=posts%2F2025%2Fcrumb.png&format=raw\n` +
+    `${raw}&path=images%2Foven.svg&format=raw\n`,
+    "posts/2026/apple-days.md\n",
+    "12\n",
+  ]);
+  assert(printed.at(-1)!.includes("<mark>starter</mark>"), printed.at(-1));
   await Deno.remove(cwd, { recursive: true });
   assertEquals(outputs[0]!.match(/^Apple days \d+$/gm)!.length, 1);
   const pictures = outputs.map((out) => /crumb/.test(out));

@@ -196,14 +196,13 @@ const filter = z.array(z.tuple([z.string(), z.string()]))
   .optional()
   .meta({
     description: "Which items are wanted, as `filter[name]=*.md`, " +
-      "`filter[path]=2026/**` or `filter[frontMatter.<key>]=text`. `!` " +
-      "in " +
-      "front of the value negates; all filters must hold. `*` and `?` " +
-      "stay within a path segment, `**` crosses. Also " +
-      "`filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in the order " +
-      "of `sort`, `filter[frontMatter.<key>][exists]=true`, and " +
-      "`filter[…][contains]=text` for all of these, without case or " +
-      "diacritics. " +
+      "`filter[path]=2026/**`, `filter[frontMatter.<key>]=text` or " +
+      "`filter[data.<key>]=text`. `!` in front of the value negates; all " +
+      "filters must hold. `*` and `?` stay within a path segment, `**` " +
+      "crosses. Also `filter[frontMatter.<key>][lt|lte|gt|gte]=value`, in " +
+      "the order of `sort`, `filter[frontMatter.<key>][exists]=true`, both " +
+      "with `data.<key>` too, and `filter[…][contains]=text` for all of " +
+      "these, without case or diacritics. " +
       "At most 20, of 4,096 characters together.",
     type: "object",
     additionalProperties: {

@@ -21,8 +21,9 @@ const MAX_FILTERS = 20;
 const MAX_TOTAL_CHARS = 4096;
 
 const GRAMMAR =
-  "must be filter[name], filter[path] or filter[frontMatter.<key>], each " +
-  "also with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
+  "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
+  "filter[data.<key>], each also with [contains], the last two also with " +
+  "[lt|lte|gt|gte|exists]";
 
 const FILTER_NAME = /^filter\[((?:(?!\]\[).)*)\](?:\[([^[\]]*)\])?$/s;
 

@@ -40,7 +40,7 @@ interface SelectionParameters {
     sort?: string | undefined;
     /** Whether files in sub-folders are items too; true where absent. */
     recursive?: boolean | undefined;
-    /** By `name`, `path` or `frontMatter.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
+    /** By `name`, `path`, `frontMatter.<key>` or `data.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
     filter?: Readonly<Record<string, FilterValue>> | undefined;
     /** Only files of these kinds are items. */
     kind?: Kind | readonly Kind[] | undefined;

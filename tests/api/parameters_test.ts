@@ -256,8 +256,9 @@ Deno.test("at most 20 bad parameters are named, each in 80 characters", () => {
 
 Deno.test("bad filters and sorts are named as they were given", () => {
   const filters =
-    "must be filter[name], filter[path] or filter[frontMatter.<key>], each also " +
-    "with [contains], or filter[frontMatter.<key>][lt|lte|gt|gte|exists]";
+    "must be filter[name], filter[path], filter[frontMatter.<key>] or " +
+    "filter[data.<key>], each also with [contains], the last two also with " +
+    "[lt|lte|gt|gte|exists]";
   const rows: [query: string, message: string][] = [
     ["filter=x", filters],
     ["filter[]=x", filters],

@@ -31,8 +31,8 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
   let items: Item[] = [];
   await using service = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
-    () =>
-      Response.json({
+    ({ url }) =>
+      url.includes("format=raw") ? new Response("png") : Response.json({
         items,
         repository: { commit: "c" },
         pagination: { hasNext: false },
@@ -40,13 +40,18 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
   );
   const url = `http://127.0.0.1:${service.addr.port}`;
   const collectionLoader = await importLoader();
-  const entries = new Map<string, { id: string }>();
+  const entries = new Map<
+    string,
+    { id: string; rendered: { html: string } }
+  >();
   let set: string[] = [];
+  const dir = await Deno.makeTempDir();
+  const publicDir = new URL(`file://${dir}/`);
   const store = {
     keys: () => entries.keys(),
     get: (id: string) => entries.get(id),
     delete: (id: string) => entries.delete(id),
-    set(entry: { id: string }) {
+    set(entry: { id: string; rendered: { html: string } }) {
       set.push(entry.id);
       entries.set(entry.id, entry);
     },
@@ -65,6 +70,7 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
       parseData: () => Promise.resolve({}),
       generateDigest: JSON.stringify,
       logger: { warn() {} },
+      config: { publicDir, base: "/docs/" },
     });
     return [set.join(), [...entries.keys()].join()];
   };
@@ -81,4 +87,19 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
   // Another file, which is no Markdown.
   items = [{ slug: "a", sha: "3" }];
   assertEquals(await build(`${url}/`, "/blog/{slug}/"), ["", ""]);
+
+  // Pictures are copied again, since the folder of a build may be new.
+  const address = `${url}/api/get-item-content?owner=o&amp;path=a.png`;
+  const html = `<img src="${address}&amp;format=raw">`;
+  items = [{ slug: "a", sha: "4", html }];
+  for (const [setNow] of [["a"], [""]]) {
+    assertEquals(await build(url, "/{slug}/"), [setNow, "a"]);
+    const [file] = await Array.fromAsync(Deno.readDir(`${dir}/pictures`));
+    assertEquals(
+      entries.get("a")!.rendered.html,
+      `<img src="/docs/pictures/${file?.name}">`,
+    );
+    await Deno.remove(`${dir}/pictures`, { recursive: true });
+  }
+  await Deno.remove(dir, { recursive: true });
 });

@@ -1,4 +1,5 @@
-import { defineCollection, z } from "astro:content";
+import { defineCollection } from "astro:content";
+import { z } from "astro/zod";
 import { collectionLoader } from "./collection_loader.ts";
 
 const service = import.meta.env.COLLECTIONS_URL ?? process.env.COLLECTIONS_URL ?? "http://localhost:8000";
