@@ -34,6 +34,12 @@ sub vcl_recv {
         if (client.ip !~ purgers) {
             return (synth(403, "Forbidden"));
         }
+        if (req.http.xkey-purge == "repo-collections") {
+            # A start of the service. Nothing is fresh any more, but it may be
+            # shown while the service is down.
+            return (synth(200, "Expired " +
+                xkey.softpurge(req.http.xkey-purge)));
+        }
         # The numbers are only for people.
         return (synth(200, "Purged " + xkey.purge(req.http.xkey-purge)));
     }

@@ -185,6 +185,37 @@ Deno.test({
 });
 
 Deno.test({
+  name: "Varnish keeps what a start purges for when nobody answers",
+  ignore: !isThere(VARNISH),
+  async fn() {
+    await using edge = await startEdge(VARNISH, {
+      CACHE_PURGE: "varnish:{cache}",
+    });
+    await pause(9_000);
+    const text = await (await edge.get()).text();
+    const purge = async (tag: string) => {
+      const headers = { "xkey-purge": tag };
+      const response = await edge.get("/", { method: "PURGE", headers });
+      await response.body?.cancel();
+      assertEquals(response.status, 200);
+    };
+    const before = edge.requests.length;
+    await purge("repo-collections");
+    await (await edge.get()).body?.cancel();
+    assertEquals(edge.requests.length, before + 1, "not fresh any more");
+    await purge("repo-collections");
+    await edge.down();
+    const kept = await edge.get();
+    assertEquals(await kept.text(), text);
+    assertMatch(kept.headers.get("cache-status")!, /stale-if-error/);
+    await purge("octo/site");
+    const gone = await edge.get();
+    await gone.body?.cancel();
+    assertEquals(gone.status, 503);
+  },
+});
+
+Deno.test({
   name: "Varnish marks what it holds over 60 s without the service",
   ignore: !isThere(VARNISH),
   async fn() {
