@@ -241,8 +241,9 @@ export class CachedSource implements Source {
       }
     };
     const requestAll = async (files: readonly FileRef[]) => {
-      const count = Math.ceil(files.length / HISTORY_FILES);
-      const starts = Array.from({ length: count }, (_, n) => n * HISTORY_FILES);
+      // Without files only the parent is requested.
+      const length = Math.ceil(files.length / HISTORY_FILES) || 1;
+      const starts = Array.from({ length }, (_, n) => n * HISTORY_FILES);
       await pLimit(HISTORIES_AT_ONCE).map(starts, async (start) => {
         if (failure !== null) return;
         await request(files.slice(start, start + HISTORY_FILES));
@@ -252,11 +253,10 @@ export class CachedSource implements Source {
     take(commit);
     if (missing().length === 0) return { changes, parent };
     const others = missing().filter((file) => !find(file));
-    if (parent === null && others.length === 0) await request([]);
-    else if (parent === null) await requestAll(others);
+    if (parent === null) await requestAll(others);
     if (parent !== null) objects.set(parentKind, repository, commit, parent);
     take(parent);
-    await requestAll(missing());
+    if (missing().length > 0) await requestAll(missing());
     if (failure !== null && changes.size === 0) throw failure;
     for (const { path } of missing()) changes.set(path, failure!);
     return { changes, parent };
