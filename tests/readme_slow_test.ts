@@ -50,7 +50,6 @@ async function openShell() {
     },
     /** Runs a block that serves until the shell is closed; gives its address. */
     async serve(block: string): Promise<string> {
-      // npx passes no signals on, so all of a group are stopped.
       const file = await Deno.makeTempFile({ dir: home });
       const args = ["bash", "-euc", `${block} >${file} 2>&1`];
       const command = new Deno.Command("setsid", { ...options, args, cwd });
@@ -71,8 +70,9 @@ async function openShell() {
       }
     },
     async stop(): Promise<void> {
+      // npx passes no signals on, and a watcher stays after SIGTERM.
       for (const { pid, status } of running.splice(0)) {
-        await run("kill", ["-TERM", "--", `-${pid}`], { cwd: root });
+        await run("kill", ["-KILL", "--", `-${pid}`], { cwd: root });
         await status;
       }
     },
@@ -97,7 +97,7 @@ Deno.test("the README's blocks work in an empty home", async (t) => {
           shell.env.PORT = freePort();
           await shell.serve(block.replace("start", task));
           await shell.stop();
-          await shell.run("rm -r node_modules");
+          await shell.run("rm -rf node_modules");
         }
         shell.env.PORT = freePort();
         url = await shell.serve(block);
