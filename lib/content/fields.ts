@@ -44,12 +44,15 @@ export const FEED_FIELDS = [
 const MAX_FIELDS = 50;
 const MAX_FACETS = 5;
 
+/** Returns the names of a comma-separated list without duplicates. */
+const namesIn = (text: string) => [...new Set(text.split(","))].sort();
+
 /**
  * Returns the keys of a comma-separated list, sorted and without duplicates.
  * @throws {SyntaxError} if there are too many or one is not a key of an item.
  */
 export function parseFields(text: string): string[] {
-  const fields = [...new Set(text.split(","))].sort();
+  const fields = namesIn(text);
   if (fields.length > MAX_FIELDS) {
     throw new SyntaxError(`must be at most ${MAX_FIELDS} keys`);
   }
@@ -69,7 +72,7 @@ export function parseFields(text: string): string[] {
  * @throws {SyntaxError} if there are too many or one is not a front matter key.
  */
 export function parseFacets(text: string): string[] {
-  const facets = [...new Set(text.split(","))].sort();
+  const facets = namesIn(text);
   if (facets.length <= MAX_FACETS && facets.every(parseItemKey)) {
     return facets;
   }
@@ -84,7 +87,7 @@ export function parseFacets(text: string): string[] {
  * @throws {SyntaxError} if one is unknown.
  */
 export function parseKinds(text: string): Kind[] {
-  const kinds = [...new Set(text.split(","))].sort();
+  const kinds = namesIn(text);
   const isKind = (kind: string): kind is Kind =>
     KINDS.some((one) => one === kind);
   if (kinds.every(isKind)) return kinds;

@@ -1,25 +1,11 @@
 // The tasks of the content thread. Each function is loaded on the thread that
 // runs it.
 
-import type { Task } from "../thread/compute.ts";
+import { type Task, whole } from "../thread/compute.ts";
 import type { CollectionsInput, DescribedCollections } from "./collections.ts";
 import type { Missing } from "./derived.ts";
 import type { DescribeInput, Description } from "./describe.ts";
 import type { FeedInput, SitemapInput, Undated } from "./feed.ts";
-
-/** Makes a task of a single piece of work. */
-function whole<Input, Output>(
-  name: string,
-  load: () => Promise<(input: Input) => Output>,
-): Task<Input, Output> {
-  return {
-    name,
-    async load() {
-      const work = await load();
-      return (input, pace) => pace.within(() => work(input));
-    },
-  };
-}
 
 /** Derives the front matter of files. The thread keeps it. */
 export const deriveTask = {

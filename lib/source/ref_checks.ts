@@ -204,11 +204,7 @@ export class RefChecks {
    * repository found needs no check of its own.
    * @throws {CollectionsError} what {@linkcode Source.resolve} throws.
    */
-  async at(
-    snapshot: Snapshot,
-    commit: string,
-    context: RequestContext,
-  ): Promise<Snapshot | null> {
+  readonly at: Source["at"] = async (snapshot, commit, context) => {
     if (this.commits.has(`${repositoryKey(snapshot.name)}\n${commit}`)) {
       return { ...snapshot, commit };
     }
@@ -216,7 +212,7 @@ export class RefChecks {
     const resolve: Source["resolve"] = ({ owner, repo }) =>
       this.resolve({ owner, repo, branch: commit }, context);
     return await resolveCommit(resolve, snapshot, commit, context);
-  }
+  };
 
   /**
    * Checks due refs ahead of need if `mayCheck` allows it. A ref is due if it

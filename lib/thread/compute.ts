@@ -35,6 +35,20 @@ export interface Task<Input, Output> {
   readonly moveOutput?: (output: Output) => ArrayBuffer[];
 }
 
+/** Makes a task of a single piece of work. */
+export function whole<Input, Output>(
+  name: string,
+  load: () => Promise<(input: Input) => Output>,
+): Task<Input, Output> {
+  return {
+    name,
+    async load() {
+      const work = await load();
+      return (input, pace) => pace.within(() => work(input));
+    },
+  };
+}
+
 export interface RunOptions {
   /** Clients share the thread fairly by the time that they use. */
   client: string;

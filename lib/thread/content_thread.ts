@@ -10,7 +10,6 @@ import { FairQueue } from "../work/fair_queue.ts";
 import {
   type Compute,
   LIMIT_MS,
-  type RunOptions,
   SMALL_BYTES,
   type Task,
   TimeLimitError,
@@ -59,11 +58,7 @@ export class ContentThreads implements Compute {
     return this.#threads.reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  run<Input, Output>(
-    task: Task<Input, Output>,
-    input: Input,
-    options: RunOptions,
-  ): Promise<Output> {
+  readonly run: Compute["run"] = (task, input, options) => {
     const { repository = "" } = options;
     let hash = 0;
     for (let at = 0; at < repository.length; at++) {
@@ -74,7 +69,7 @@ export class ContentThreads implements Compute {
       input,
       options,
     );
-  }
+  };
 
   /**
    * Starts the threads so that the first request does not wait for them. Never
@@ -116,11 +111,7 @@ export class ContentThread implements Compute {
     await (this.#worker ??= this.#open());
   }
 
-  async run<Input, Output>(
-    task: Task<Input, Output>,
-    input: Input,
-    options: RunOptions,
-  ): Promise<Output> {
+  readonly run: Compute["run"] = async (task, input, options) => {
     const { client, signal, charge, linearIn = Infinity } = options;
     signal?.throwIfAborted();
     if (linearIn <= SMALL_BYTES) {
@@ -154,7 +145,7 @@ export class ContentThread implements Compute {
       isLong = true;
       input = reply.overLimit;
     }
-  }
+  };
 
   /** Ends the thread. Running tasks fail. */
   close(): void {

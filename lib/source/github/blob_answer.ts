@@ -3,7 +3,7 @@
 // ids.
 
 import { sourceFailed } from "../../errors.ts";
-import type { Task } from "../../thread/compute.ts";
+import { type Task, whole } from "../../thread/compute.ts";
 import { blobId } from "../git_object_id.ts";
 import { parseJson } from "./json.ts";
 
@@ -22,9 +22,7 @@ export const readBlobsTask: Task<
   { answer: Uint8Array<ArrayBuffer>; ids: readonly string[] },
   BlobAnswer
 > = {
-  name: "read-blobs",
-  load: () =>
-    Promise.resolve((input, pace) => pace.within(() => readBlobAnswer(input))),
+  ...whole("read-blobs", () => Promise.resolve(readBlobAnswer)),
   moveInput: ({ answer }) => [answer.buffer],
   moveOutput: ({ blobs }) => blobs.flatMap((bytes) => bytes?.buffer ?? []),
 };

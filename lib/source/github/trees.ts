@@ -3,7 +3,7 @@
 // parsed on the content thread.
 
 import { sourceFailed } from "../../errors.ts";
-import type { Task } from "../../thread/compute.ts";
+import { type Task, whole } from "../../thread/compute.ts";
 import { type EntryKind, FileListBuilder, isListedPath } from "../file_list.ts";
 import {
   type GitMode,
@@ -46,9 +46,7 @@ export const readTreeTask: Task<
   { answer: Uint8Array<ArrayBuffer>; isRecursive: boolean },
   TreeAnswer | null
 > = {
-  name: "read-tree",
-  load: () =>
-    Promise.resolve((input, pace) => pace.within(() => readTree(input))),
+  ...whole("read-tree", () => Promise.resolve(readTree)),
   moveInput: ({ answer }) => [answer.buffer],
 };
 
