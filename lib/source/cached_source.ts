@@ -241,7 +241,7 @@ export class CachedSource implements Source {
       }
     };
     const requestAll = async (files: readonly FileRef[]) => {
-      // Without files only the parent is requested.
+      // Only the parent is requested if there are no files.
       const length = Math.ceil(files.length / HISTORY_FILES) || 1;
       const starts = Array.from({ length }, (_, n) => n * HISTORY_FILES);
       await pLimit(HISTORIES_AT_ONCE).map(starts, async (start) => {

@@ -56,7 +56,9 @@ export class ChangeFeed {
       isRemote: boolean;
       /** Called once for each name that another process published. */
       onChange: (name: string) => void;
-      /** Called for each published name that the store does not take at once. */
+      /**
+       * Called for each published name that the store does not take at once.
+       */
       onDelay: (name: string) => void;
     },
   ) {

@@ -1,8 +1,8 @@
 // Reads the bodies of upstream responses and webhook deliveries into memory.
 // The memory for all bodies together is limited. A long body reserves its
 // announced length before more is read. If no length is announced, it reserves
-// its maximum. It reserves up to 8 MiB first and the rest when it needs that, so
-// that a few huge bodies do not delay long ones.
+// its maximum. It reserves up to 8 MiB first and the remainder when it needs
+// that, so that a few huge bodies do not delay long ones.
 
 import { yieldToEventLoop } from "./clock.ts";
 import { FairQueue, type FairQueueOptions, type Permit } from "./fair_queue.ts";
