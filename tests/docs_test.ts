@@ -81,7 +81,12 @@ function vary(program: string, replaced: readonly string[]): string {
 /** The programs of the guides, and last the search field, with words typed. */
 function guidePrograms(guides: string): string[] {
   const programs = [...guides.matchAll(/```js\n(.*?)```/gs)];
-  const [, field] = guides.match(/<script type="module">\n(.*?)<\/script>/s)!;
+  const scripts = [
+    ...guides.matchAll(/<script type="module">\n(.*?)<\/script>/gs),
+  ];
+  // The first page, the other script, is for a browser.
+  assertEquals(scripts.length, 2);
+  const [, field] = scripts.at(-1)!;
   const page = `const words = { value: "sourdough star" };
 const found = { set innerHTML(html) { console.log(html.toLowerCase()); } };`;
   const typed = `${page}\n${field}\nawait words.oninput();`;
