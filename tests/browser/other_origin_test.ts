@@ -106,6 +106,20 @@ pageTest("README's first page lists posts", { html: lines }, async (page) => {
   assertEquals(lines.trim().split("\n").length, 6);
 });
 
+const guides = await Deno.readTextFile(`${root}/docs/guides.md`);
+const [, firstPage = ""] =
+  guides.match(/## A first page.*?```html\n(.*?)```/s) ?? [];
+
+pageTest(
+  "the guides' first page lists titles",
+  { html: firstPage },
+  async (page) => {
+    const titles = page.locator("#list li");
+    await titles.getByText("Winter opening hours").waitFor();
+    assertEquals(await titles.count(), 11);
+  },
+);
+
 const BLOG = {
   html: example,
   path: "/?owner=local&repo=blog&collection=posts",

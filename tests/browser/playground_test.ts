@@ -429,7 +429,7 @@ browserTest(
       viewport,
       items: "1–5 of 12",
     });
-    const next = page.getByRole("link", { name: "Next" });
+    const next = page.getByRole("link", { name: "Next", exact: true });
 
     await leadsTo(page, "6–10 of 12", next.press("Enter"));
     assertEquals(await focused(page, "textContent"), "Post 5");
