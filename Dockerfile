@@ -1,4 +1,4 @@
-# The service in a container. Not yet run: the machine on which this was written has no Docker engine.
+# The service in a container. It has not been run in Docker yet.
 #   docker build --tag repo-collections .
 #   docker run --init --publish 8000:8000 --volume collections:/app/data repo-collections
 FROM denoland/deno:2.9.6
