@@ -73,13 +73,13 @@ export async function selectItems(
     return selection;
   };
   const byHistory = async (selected: Selection, read: ReadContext) => {
-    const indices = [...selected.indices];
-    if (indices.length > MAX_DATED) {
+    if (selected.indices.length > MAX_DATED) {
       throw collectionTooLarge(
         path,
         `sorting by lastChanged.date takes at most ${MAX_DATED} files`,
       );
     }
+    const indices = [...selected.indices];
     const { histories, cacheForMs } = await readHistories(
       indices.map(fileAt),
       read,
