@@ -146,12 +146,17 @@ export async function openServices(
   const { cachePurge: caches, cachePurgeTokens, sharedMaxAge } = config;
   const purge = caches.length === 0
     ? null
-    : new CachePurge({ caches, tokens: cachePurgeTokens, clock, log });
+    : new CachePurge({ caches, tokens: cachePurgeTokens, tier, clock, log });
   // Nobody watches what caches hold since an earlier run.
-  purge?.purge(ALL_TAG);
-  const purgeRef = (name: RepositoryName, branch: string | null) =>
-    purge?.purge(
+  void purge?.purge(ALL_TAG);
+  const purgeRef = (
+    name: RepositoryName,
+    branch: string | null,
+    change?: string,
+  ) =>
+    void purge?.purge(
       branch === null ? repositoryTag(name) : refTag({ ...name, branch }),
+      change,
     );
   let lastSuccess: string | null = null;
   let lastFailure: string | null = null;

@@ -1,9 +1,10 @@
 // Purges caches in front of the service by tag. Each cache has a queue of its
 // own: one request a second at most, with as many tags as it takes. A failed
-// request is repeated with back-off. Every process purges what it finds itself.
-// Several may therefore purge one tag, which does no harm.
+// request is repeated with back-off. Processes that share a store find the same
+// changes. The first one claims a change in the store and purges it.
 
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
+import { KV_PREFIX, type KvTier } from "../cache/kv_tier.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../work/clock.ts";
 import { RetryTable } from "../work/retry.ts";
@@ -22,6 +23,11 @@ const EVERY_MS = 1_000;
  * second purge removes that.
  */
 const AGAIN_AFTER_MS = 5_000;
+/** By then the second purge is sent, or its process has ended. */
+const TAKE_OVER_AFTER_MS = 10_000;
+const CLAIM_KEPT_MS = 60_000;
+/** Ends a claim whose second purge is sent. */
+const DONE = " done";
 const TIMEOUT_MS = 10_000;
 const RETRY_MS = { firstMs: 1_000, maxMs: 30_000 };
 
@@ -39,8 +45,11 @@ interface Cache {
 export class CachePurge {
   private readonly caches: readonly Cache[];
   private readonly retries: RetryTable<string>;
-  /** Tags that are purged a second time, with what cancels that. */
-  private readonly again = new Map<string, () => void>();
+  /** Cancels what happens later. */
+  private readonly timers = new Map<string, () => void>();
+  private readonly process = crypto.randomUUID();
+  /** Processes in other regions may purge other caches. */
+  private readonly cachesId: string;
   private readonly closing = new AbortController();
 
   constructor(
@@ -49,6 +58,8 @@ export class CachePurge {
       readonly caches: readonly string[];
       /** CACHE_PURGE_TOKEN: one for each cache but Varnish. */
       readonly tokens: readonly string[];
+      /** The store of the claims, or null. */
+      readonly tier: KvTier | null;
       readonly clock: Clock;
       readonly log: Log;
       readonly send?: (
@@ -59,6 +70,8 @@ export class CachePurge {
   ) {
     const tokens = options.tokens.values();
     this.retries = new RetryTable(options.clock, RETRY_MS);
+    this.cachesId = createHash("sha256").update(options.caches.join())
+      .digest("hex");
     this.caches = options.caches.map((cache, index) => {
       const kind = cache.slice(0, cache.indexOf(":"));
       const target = cache.slice(kind.length + 1);
@@ -73,24 +86,88 @@ export class CachePurge {
     });
   }
 
-  /** Purges a tag from every cache at once, and again 5 s later. */
-  purge(tag: string): void {
-    const { clock } = this.options;
-    const due = this.again.size < MAX_PENDING ? tag : ALL_TAG;
-    this.add(due);
-    this.again.get(due)?.();
-    const cancel = clock.setTimer(AGAIN_AFTER_MS, () => {
-      this.again.delete(due);
-      this.add(due);
-    });
-    this.again.set(due, cancel);
+  /**
+   * Purges a tag from every cache at once, and again 5 s later. If `change` is
+   * given, only one of the processes that call this with it does so. Resolves
+   * when they agree. Never rejects.
+   */
+  async purge(tag: string, change?: string): Promise<void> {
+    if (change === undefined) this.purgeTwice(tag);
+    else await this.claim(tag, change);
   }
 
   /** Drops what is not sent yet. The next start purges everything. */
   close(): void {
     this.closing.abort();
-    for (const cancel of this.again.values()) cancel();
+    for (const cancel of this.timers.values()) cancel();
     for (const { cancelWait } of this.caches) cancelWait();
+  }
+
+  /**
+   * Purges a change unless another process has claimed it. A claim that is
+   * still the same as `earlier` is taken over.
+   */
+  private async claim(tag: string, change: string, earlier?: string) {
+    const { tier } = this.options;
+    const key = [KV_PREFIX, "purge", this.cachesId, tag];
+    const claim = `${change} ${this.process}`;
+    const options = { expireIn: CLAIM_KEPT_MS };
+    // Every process purges while the store fails.
+    const before = await tier?.attempt(async (kv) => {
+      for (;;) {
+        const entry = await kv.get<string>(key);
+        const { value } = entry;
+        const isClaimed = value !== null &&
+          (earlier === undefined
+            ? value.startsWith(`${change} `) && !value.endsWith(DONE)
+            : value !== earlier);
+        if (isClaimed) return { value, isClaimed };
+        const { ok } = await kv.atomic().check(entry).set(key, claim, options)
+          .commit();
+        if (ok) return { value, isClaimed };
+      }
+    });
+    const { value = null, isClaimed = false } = before ?? {};
+    if (this.closing.signal.aborted) return;
+    if (isClaimed && this.timers.size < MAX_PENDING) {
+      if (earlier !== undefined) return;
+      this.later(
+        claim,
+        TAKE_OVER_AFTER_MS,
+        () => void this.claim(tag, change, value!),
+      );
+      return;
+    }
+    const purge = () =>
+      this.purgeTwice(tag, () =>
+        tier?.attempt(async (kv) => {
+          const entry = await kv.get(key);
+          if (entry.value !== claim) return;
+          await kv.atomic().check(entry).set(key, claim + DONE, options)
+            .commit();
+        }));
+    // Another process may have sent its purge within the last second.
+    if (value === null || value.includes(this.process)) purge();
+    else this.later(claim, EVERY_MS, purge);
+  }
+
+  private purgeTwice(tag: string, onSecond?: () => void) {
+    const due = this.timers.size < MAX_PENDING ? tag : ALL_TAG;
+    this.add(due);
+    this.later(due, AGAIN_AFTER_MS, () => {
+      this.add(due);
+      onSecond?.();
+    });
+  }
+
+  /** Calls back later, in place of an earlier call with the same name. */
+  private later(name: string, ms: number, callback: () => void) {
+    this.timers.get(name)?.();
+    const cancel = this.options.clock.setTimer(ms, () => {
+      this.timers.delete(name);
+      callback();
+    });
+    this.timers.set(name, cancel);
   }
 
   private add(tag: string): void {

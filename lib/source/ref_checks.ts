@@ -100,9 +100,13 @@ export interface Edge {
   readonly mayCheck: (name: RefName) => boolean;
   /**
    * Called when a known ref moved or is missing. The branch is null if the
-   * whole repository is.
+   * whole repository is. Processes that find the same change name it alike.
    */
-  readonly onMove: (name: RepositoryName, branch: string | null) => void;
+  readonly onMove: (
+    name: RepositoryName,
+    branch: string | null,
+    change?: string,
+  ) => void;
 }
 
 type CheckedRef = { known: KnownRef; freshness: Freshness };
@@ -451,7 +455,7 @@ export class RefChecks {
     const [key, repository] = keysOf(name);
     const known = before ?? this.add(name, record);
     const isMoved = known.ref.commit !== commit;
-    if (isMoved) this.options.edge?.onMove(name, name.branch);
+    if (isMoved) this.options.edge?.onMove(name, name.branch, commit);
     Object.assign(known.ref, { commit, checkedAtMs });
     Object.assign(known, { validators, isChecked: true });
     this.known.set(key, known);
@@ -476,9 +480,11 @@ export class RefChecks {
       ? this.knownIn(repository)
       : [known].filter((ref) => ref !== undefined);
     const { edge } = this.options;
-    if (isOfRepository && lost.length > 0) edge?.onMove(tombstone.name, null);
+    if (isOfRepository && lost.length > 0) {
+      edge?.onMove(tombstone.name, null, tombstone.code);
+    }
     for (const { name, ref } of lost) {
-      if (!isOfRepository) edge?.onMove(name, name.branch);
+      if (!isOfRepository) edge?.onMove(name, name.branch, tombstone.code);
       this.known.delete(refKey(name));
       this.tombstones.set(refKey(name), { ...tombstone, name });
       // Cached responses refer to this state. It now forbids sending them.

@@ -1,6 +1,8 @@
-// Purges of caches in front: what is sent to each kind, when, and what follows a move, a tombstone and a lost cache.
+// Purges of caches in front: what is sent to each kind, when and by which
+// process, and what follows a move, a tombstone and a lost cache.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { CachePurge } from "../../lib/http/cache_purge.ts";
 import { ALL_TAG, refTag } from "../../lib/http/cache_tags.ts";
 import {
@@ -27,12 +29,18 @@ function recordPurges() {
   return { cache, send, sent };
 }
 
-function openPurge(caches: readonly string[], tokens: readonly string[] = []) {
-  const clock = new TestClock();
+function openPurge(
+  caches: readonly string[],
+  tokens: readonly string[] = [],
+  { clock = new TestClock(), tier = null }: {
+    clock?: TestClock;
+    tier?: KvTier | null;
+  } = {},
+) {
   const { log, lines } = recordedLog();
   const recorded = recordPurges();
   const { send } = recorded;
-  const purge = new CachePurge({ caches, tokens, clock, log, send });
+  const purge = new CachePurge({ caches, tokens, tier, clock, log, send });
   /** Lets time pass, and what is due then be sent. */
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 500) {
@@ -134,6 +142,100 @@ Deno.test("purge() of very many tags purges everything", async () => {
   assert(sent.some((one) => tagsOf(one).includes(ALL_TAG)));
   assert(sent.length < 100, `${sent.length}`);
   purge.close();
+});
+
+/** Two processes that share a store and purge the same cache. */
+function openTwo(kv: Deno.Kv | null) {
+  const clock = new TestClock();
+  const open = () =>
+    kv === null ? Promise.reject(new Error("down")) : Promise.resolve(kv);
+  const tier = new KvTier(open, { clock, scope: "s", maxBytesPerHour: 0 });
+  const cache = ["varnish:http://v.test"];
+  const one = openPurge(cache, [], { clock, tier });
+  const two = openPurge(cache, [], { clock, tier });
+  const claim = async () => {
+    const [entry] = await Array.fromAsync(kv!.list({ prefix: [] }));
+    return String(entry?.value);
+  };
+  return {
+    one,
+    two,
+    pass: one.pass,
+    counts: () => [one.sent.length, two.sent.length],
+    claim,
+    /** Waits until the claim is another one. The clock stands still. */
+    async untilClaimIsNot(before: string) {
+      for (let n = 0; await claim() === before; n++) {
+        assert(n < 2_000, before);
+        await new Promise((resume) => setTimeout(resume, 1));
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      one.purge.close();
+      two.purge.close();
+      await tier.close();
+    },
+  };
+}
+
+Deno.test("one of two processes purges a change", async () => {
+  await using opened = openTwo(await Deno.openKv(":memory:"));
+  const { one, two, pass, counts, claim, untilClaimIsNot } = opened;
+  await one.purge.purge("a", "c1");
+  await pass(500);
+  await two.purge.purge("a", "c1");
+  const claimed = await claim();
+  await pass(4_500);
+  await untilClaimIsNot(claimed);
+  await pass(500);
+  assertEquals(counts(), [2, 0]);
+  // What it answered until now may be in the cache.
+  await two.purge.purge("a", "c1");
+  await pass(1_000);
+  assertEquals(counts(), [2, 1]);
+  await pass(5_000);
+  assertEquals(counts(), [2, 2]);
+});
+
+Deno.test("two processes purge a tag once a second at most", async () => {
+  await using opened = openTwo(await Deno.openKv(":memory:"));
+  const { one, two, pass, counts } = opened;
+  await one.purge.purge("a", "c1");
+  await pass(500);
+  await two.purge.purge("a", "c2");
+  await pass(500);
+  assertEquals(counts(), [1, 0]);
+  await pass(500);
+  assertEquals(counts(), [1, 1]);
+  await pass(8_000);
+  assertEquals(counts(), [2, 2]);
+});
+
+Deno.test("a process takes over what an ended one purged once", async () => {
+  await using opened = openTwo(await Deno.openKv(":memory:"));
+  const { one, two, pass, counts, claim, untilClaimIsNot } = opened;
+  await one.purge.purge("a", "c1");
+  await pass(500);
+  await two.purge.purge("a", "c1");
+  one.purge.close();
+  const claimed = await claim();
+  await pass(9_500);
+  assertEquals([counts(), await claim()], [[1, 0], claimed]);
+  await pass(500);
+  await untilClaimIsNot(claimed);
+  await pass(1_000);
+  assertEquals(counts(), [1, 1]);
+  await pass(5_000);
+  assertEquals(counts(), [1, 2]);
+});
+
+Deno.test("each process purges while the store fails", async () => {
+  await using opened = openTwo(null);
+  const { one, two, pass, counts } = opened;
+  await one.purge.purge("a", "c1");
+  await two.purge.purge("a", "c1");
+  await pass(10_000);
+  assertEquals(counts(), [2, 2]);
 });
 
 /** A site whose purges a real server receives. */

@@ -3,6 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import { encodeValue } from "../../lib/cache/kv_value.ts";
+import { refTag } from "../../lib/http/cache_tags.ts";
 import { randomBytes } from "../cache/watched_kv.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import type { GitFiles } from "../github/git_repository.ts";
@@ -90,6 +91,43 @@ testOnEachStore(
     assertEquals(await commits(), [before, before]);
     clock.advance(MINUTE_MS / 2);
     assertEquals(await commits(), [after, after]);
+  },
+);
+
+testOnEachStore(
+  "one process purges a move that two find",
+  async (store) => {
+    const purged: string[] = [];
+    await using cache = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      ({ headers }) => {
+        purged.push(headers.get("xkey-purge")!);
+        return new Response();
+      },
+    );
+    await using opened = await open(store, textFiles(1), {
+      CACHE_PURGE: `varnish:http://127.0.0.1:${cache.addr.port}`,
+    });
+    const { clock } = opened;
+    await using first = await opened.start();
+    await using second = await opened.start();
+    const both = () =>
+      Promise.all([first, second].map((process) => process.list()));
+    /** Lets seconds pass, each after what is due had time to happen. */
+    const pass = async (seconds: number, pauseMs: number) => {
+      for (let n = 0; n < seconds; n++) {
+        await new Promise((resume) => setTimeout(resume, pauseMs));
+        clock.advance(1_000);
+      }
+    };
+    await both();
+    await pass(61, 10);
+    purged.length = 0;
+    await opened.git.commit({ "posts/new.md": "B\n" });
+    await both();
+    await pass(13, 150);
+    const tag = refTag({ owner: "octo", repo: "site", branch: "main" });
+    assertEquals(purged, [tag, tag]);
   },
 );
 
