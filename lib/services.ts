@@ -31,6 +31,7 @@ import {
 } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import {
+  FRESH_FOR_MS,
   repositoryKey,
   type RepositoryName,
   type Source,
@@ -44,8 +45,6 @@ import { FairQueue } from "./work/fair_queue.ts";
 /** The services that handle requests. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** Time that a checked ref may be served. */
-const REF_FRESH_MS = 60_000;
 /**
  * Memory for large responses in bytes. It is reserved before a response is made
  * and released after its last byte is sent.
@@ -186,7 +185,7 @@ export async function openServices(
       objects,
       kv: tier,
       clock,
-      freshForMs: REF_FRESH_MS,
+      freshForMs: FRESH_FOR_MS,
       commitIds: config.allowedRepos === null,
       edge: purge && {
         checkEveryMs: HELD_CHECK_MS[hasWebhook ? "webhook" : "none"],

@@ -56,10 +56,12 @@ export function checkHost(
  */
 export function limitOrigins(
   request: Request,
-  { headers }: Response,
+  response: Response,
   { isPreview, corsOrigins }: Pick<Config, "isPreview" | "corsOrigins">,
 ): void {
   if (!isPreview && corsOrigins === null) return;
+  // The first use of `headers` takes 10 µs, which is half of a hit.
+  const { headers } = response;
   const origin = request.headers.get("origin");
   headers.append("vary", "Origin");
   if (isPreview) {

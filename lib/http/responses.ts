@@ -4,7 +4,7 @@
 
 import { acceptsEncodings, eTag } from "@std/http";
 import { LRUCache } from "lru-cache";
-import { HELD_FOR_MS } from "../source/source.ts";
+import { FRESH_FOR_MS, HELD_FOR_MS } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 
 /**
@@ -231,12 +231,6 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
 }
 
 /**
- * Time that shared caches may keep data. Data with another freshness time is
- * `no-cache`. An example is a local folder.
- */
-const SHARED_FOR_MS = 60_000;
-
-/**
  * Values of `Cache-Status` (RFC 9211). `ttl` is the number of seconds until the
  * response must be checked.
  */
@@ -278,12 +272,13 @@ export function dataHeaders(
 ): HeaderRecord {
   const ageMs = Math.max(0, nowMs - checkedAtMs);
   const age = Math.floor(ageMs / 1000);
-  const isShared = isStorable && freshForMs === SHARED_FOR_MS;
-  const maxAge = `max-age=${SHARED_FOR_MS / 1000}`;
+  // Local folders are fresh for a shorter time, which caches cannot keep to.
+  const isShared = isStorable && freshForMs === FRESH_FOR_MS;
+  const maxAge = `max-age=${FRESH_FOR_MS / 1000}`;
   const shared = sharedMaxAge === null
     ? `public, ${maxAge}`
     : `public, ${maxAge}, s-maxage=${sharedMaxAge}`;
-  const remainingS = Math.floor((SHARED_FOR_MS - ageMs) / 1000) - 1;
+  const remainingS = Math.floor((FRESH_FOR_MS - ageMs) / 1000) - 1;
   const accelS = isShared
     ? Math.max(0, Math.min(remainingS, sharedMaxAge ?? Infinity))
     : 0;

@@ -3,7 +3,6 @@
 // its types here. Every file is read, compressed and hashed once. Files are
 // found by name in a table. No name from a request reaches the file system.
 
-import { transformSync } from "amaro";
 import { problem } from "../errors.ts";
 import { addGzip, type ReadyBody, readyBody } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
@@ -134,7 +133,9 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
 
 const readText = (file: string) => Deno.readTextFile(new URL(file, ROOT));
 
-function withoutTypes(text: string): string {
+async function withoutTypes(text: string): Promise<string> {
+  // Loading it takes 30 ms, which a start does not need.
+  const { transformSync } = await import("amaro");
   const { code } = transformSync(text, { mode: "strip-only" });
   // Removed types leave trailing blanks.
   return code.replaceAll(/[ \t]+$/gm, "");
@@ -155,7 +156,7 @@ async function readAssets() {
       JAVASCRIPT;
     const text = await readText(file);
     const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
-    const sent = isTypeScript ? withoutTypes(text) : text;
+    const sent = isTypeScript ? await withoutTypes(text) : text;
     files.set(name, await textBody(sent, contentType));
   }
   const tags = [...files].map(([name, { identity }]) =>
@@ -202,13 +203,14 @@ export async function clientResponse(
 
 const CLIENT_BODIES = {
   ts: (source: string) => textBody(served(source), TYPESCRIPT),
-  js: (source: string) => textBody(withoutTypes(served(source)), JAVASCRIPT),
+  js: async (source: string) =>
+    textBody(await withoutTypes(served(source)), JAVASCRIPT),
   tgz: async (source: string) => {
     const files = PACKAGED.map(async (name) =>
       [
         `package/${name}`,
         name === "client.js"
-          ? withoutTypes(source)
+          ? await withoutTypes(source)
           : await readText(`${PACKAGE}/${name}`),
       ] as const
     );

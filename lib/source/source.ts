@@ -141,6 +141,9 @@ export interface RefState {
  */
 export type Freshness = "fresh" | "new" | "unchanged" | "moved" | "stale";
 
+/** How long a checked ref may be served, and caches may keep its responses. */
+export const FRESH_FOR_MS = 60_000;
+
 /** How long caches that are purged may hold responses. */
 export const HELD_FOR_MS = 24 * 3_600_000;
 
