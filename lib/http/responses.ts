@@ -285,16 +285,18 @@ export function dataHeaders(
   const cdn = isShared
     ? isHeld ? `max-age=${HELD_FOR_MS / 1000}` : maxAge
     : "no-store";
-  return {
+  const headers = {
     "cache-control": isShared ? shared : isStorable ? "no-cache" : "no-store",
     "age": String(age),
     "cache-status": CACHE_STATUS[cacheStatus](
       Math.round(freshForMs / 1000) - age,
     ),
     "x-accel-expires": String(accelS),
-    ...isPurged && { "cdn-cache-control": cdn, "surrogate-control": cdn },
     "x-request-id": requestId,
   };
+  return isPurged
+    ? { ...headers, "cdn-cache-control": cdn, "surrogate-control": cdn }
+    : headers;
 }
 
 /**
@@ -335,7 +337,10 @@ const prepared = new LRUCache<
 function headersOf(common: HeaderRecord, own: HeaderRecord): Headers {
   let known = prepared.get(common);
   if (known === undefined) {
-    known = { headers: new Headers(common), own: {} };
+    // `Response` sorts the names of each response, which is fast if they are
+    // sorted already.
+    const sorted = Object.entries({ ...common, ...own }).sort();
+    known = { headers: new Headers(sorted), own };
     prepared.set(common, known);
   }
   for (const name in own) {

@@ -58,7 +58,7 @@ function replyOf(error: unknown): TaskReply {
   };
 }
 
-parentPort?.once("message", (port: MessagePort) => {
+parentPort?.once("message", async (port: MessagePort) => {
   // Deno walks every byte of a message before it calls a listener of Node's
   // `on("message")`.
   const channel = port as unknown as globalThis.MessagePort;
@@ -86,6 +86,7 @@ parentPort?.once("message", (port: MessagePort) => {
     moved.forEach(freeBuffer);
   };
   channel.postMessage("ready");
-  // The first requests need not wait for modules.
-  TASKS.forEach(({ load }) => void load());
+  // The first requests need not wait for modules. One is loaded after the other
+  // so that a task waits for one module at most.
+  for (const { load } of TASKS.values()) await load();
 });
