@@ -7,7 +7,13 @@ import { collectionTooLarge } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { compileRule, type Declared, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
-import { fileName, type Kind, kindOf, needsReading } from "./file_names.ts";
+import {
+  derivedKey,
+  fileName,
+  type Kind,
+  kindOf,
+  needsReading,
+} from "./file_names.ts";
 import type { FrontMatter } from "./front_matter.ts";
 import { declaredSchema, inferSchema, type Schema } from "./schema.ts";
 import { MAX_READ } from "./select.ts";
@@ -228,9 +234,10 @@ function addSchemas(
     const lacking: number[] = [];
     const texts: string[] = [];
     for (const index of indicesOf(collection, files)) {
-      const { path, id, size } = files.at(index);
+      const file = files.at(index);
+      const { path, size } = file;
       if (!needsReading(fileName(path), size, maxItemBytes)) continue;
-      const text = derivedText(repository, id);
+      const text = derivedText(repository, derivedKey(file));
       count--;
       bytes -= size;
       chars -= text?.length ?? 0;

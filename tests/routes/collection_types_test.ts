@@ -1,6 +1,6 @@
 // Schemas and types of front matter as real sites write it: every item fits the schema by Ajv, and the type by TypeScript.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { transformSync } from "amaro";
@@ -210,6 +210,19 @@ Deno.test("20 shapes of front matter fit their schemas and types", async () => {
     "types.ts": await typesOf(service),
     "items.ts": lines.join("\n"),
   });
+});
+
+Deno.test("data files beside posts leave their schema as it is", async () => {
+  await using site = await startSite({
+    "posts/a.md": yaml("title: A"),
+    "posts/b.md": yaml("title: B"),
+    "posts/data.json": '{"name": "Ann"}',
+    "posts/fenced.yaml": yaml("title: C"),
+  });
+  const { service } = site;
+  const { collections } = await service.collections({ includeSchema: true });
+  assertEquals(collections[0]?.schema?.required, ["title"]);
+  assertMatch(await typesOf(service), /Posts \{\n {2}"title": string;\n\}/);
 });
 
 Deno.test("an inferred schema tells types, keys, formats and choices", async () => {
