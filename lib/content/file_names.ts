@@ -51,7 +51,7 @@ export type Kind = typeof KINDS[number];
 /** Returns the kind of a file. Data files hold rows, lists or mappings. */
 export function kindOf(name: string): Kind {
   if (isMarkdown(name)) return "markdown";
-  if (/\.(json|jsonl|ya?ml|toml|csv|tsv)$/i.test(name)) return "data";
+  if (isDataFile(name)) return "data";
   const type = contentTypeOf(name);
   if (type.startsWith("image/")) return "image";
   return /^text\/|[/+](javascript|json|xml)\b/.test(type) ? "text" : "other";
