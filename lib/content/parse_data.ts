@@ -95,7 +95,8 @@ function parseTomlText(text: string): PlainValue {
 }
 
 /**
- * Parses JSON. The parser names no line, so `line` is that of the text.
+ * Parses JSON. `line` is the line at which the text begins. The parser does not
+ * name the line of every error.
  * @throws {DataError} if the text does not parse or is nested too deep.
  */
 export function parseJson(text: string, line = 1): PlainValue {
@@ -103,7 +104,11 @@ export function parseJson(text: string, line = 1): PlainValue {
     return toPlain(JSON.parse(text), 0);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new DataError(error.message, line);
+    const message = error.message.replace(
+      / at position \d+ \(line (\d+) column \d+\)$/,
+      (_, at) => (line += at - 1, ""),
+    );
+    throw new DataError(message, line);
   }
 }
 

@@ -187,6 +187,8 @@ Deno.test("a data file without a list is an error that names the line", async ()
     { path: "a.json", text: "1", line: 1 },
     { path: "b.json", text: "[\n1,\n}", line: 1 },
     { path: "c.jsonl", text: "1\n{\n", line: 2 },
+    { path: "i.jsonl", text: "1\n{x\n", line: 2 },
+    { path: "j.json", text: '[\n{"a":1,\n"b" 2}\n]', line: 3 },
     { path: "d.yaml", text: "a: 1\nb: [\n", line: 3 },
     { path: "e.csv", text: 'a,b\n1,2\n3,"x\n', line: 3 },
     { path: "f.csv", text: "\0", line: 1 },
