@@ -52,7 +52,6 @@ const INCLUDES = [
   "includeHtml",
   "includeHistory",
 ] as const;
-const FEED_SORT = "-frontMatter.date";
 /** Maximum `limit` without and with content, HTML or history. */
 const MAX_LIMIT = 1000;
 const MAX_CONTENT_LIMIT = 100;
@@ -291,8 +290,8 @@ export const listParameters = z.object({
       "`json` for a page, `atom`, `rss` or `jsonfeed` for a feed of its " +
       "Markdown items with their `html`, `sitemap` for the addresses of all " +
       "Markdown items, at most 50,000. All but `json` need an absolute " +
-      "`linkTemplate`. A feed has at most 50 entries a page, those with the " +
-      "latest `frontMatter.date` first unless `sort` says otherwise.",
+      "`linkTemplate`. A feed has at most 50 entries a page, the latest " +
+      "first unless `sort` or `search` is given.",
     default: "json",
   }),
   feedTitle: text(feedTitleProblem, 200).optional().meta({
@@ -484,7 +483,7 @@ export function parseListQuery(search: string): ListParameters {
     ignored: _3,
     page,
     limit,
-    sort = given.search === undefined ? FEED_SORT : undefined,
+    sort,
     ...others
   } = given;
   const ofFeed = { page, limit, sort, feedTitle };

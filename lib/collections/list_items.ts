@@ -59,10 +59,13 @@ export async function listItems(
   if (file !== null) return await rowsBody(file, parameters, read);
   const folder = await resolveCollection(parameters.collection, read);
   const listed = await listFiles(folder, read, parameters.recursive);
-  const { format = "json" } = parameters;
+  const { format = "json", sort, search } = parameters;
   const selected = await selectItems(listed, {
     ...parameters,
-    ...format !== "json" && { kind: ["markdown"] },
+    ...format !== "json" && {
+      kind: ["markdown"],
+      latestFirst: format !== "sitemap" && (sort ?? search) === undefined,
+    },
   }, { folder, read });
   const request = { folder, parameters, read };
   if (format === "sitemap") {

@@ -29,11 +29,13 @@ export async function selectItems(
   files: FileList,
   parameters:
     & Pick<ListParameters, "sort" | "filter" | "recursive">
-    & Partial<Pick<ListParameters, "facets" | "kind" | "search">>,
+    & Partial<Pick<ListParameters, "facets" | "kind" | "search">>
+    & { latestFirst?: boolean },
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ) {
   const { sort, filter = [], kind, recursive = true, facets = [], search } =
     parameters;
+  const { latestFirst } = parameters;
   const { path, treeId, declared } = folder;
   const repository = repositoryOf(read);
   const fileAt = (index: number): FileRef => {
@@ -52,7 +54,7 @@ export async function selectItems(
   };
   const order = parseSort(sort ?? "path");
   const isDated = isByHistory(order);
-  const chosen = { sort, filter, kind, facets };
+  const chosen = { sort, filter, kind, facets, latestFirst };
   const of = isDated ? [read.snapshot.commit, path] : treeId;
   const id = JSON.stringify([of, rule, recursive, search, chosen]);
   const work = async (read: ReadContext) => {

@@ -9,7 +9,7 @@ import { collectionTooLarge } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { slugOf } from "./file_names.ts";
 import { getOwn, type PlainObject } from "./plain_value.ts";
-import { parseIsoDate } from "./sort.ts";
+import { datesOf, parseDate } from "./entry_dates.ts";
 
 interface Target {
   /** The name of the collection for errors. */
@@ -64,11 +64,8 @@ export function writeFeed(
   const entries = items.map((item, index): Item => {
     const { path = "", slug = "", excerpt = "", html = "" } = item;
     const data = (item.frontMatter ?? {}) as PlainObject;
-    const [date, pubDate, updated] = ["date", "pubDate", "updated"].map((key) =>
-      dateOf(getOwn(data, key))
-    );
-    const published = date ?? pubDate;
-    const modified = updated ?? published ?? dateOf(dates?.get(path));
+    const { published, updated } = datesOf(item as PlainObject);
+    const modified = updated ?? published ?? parseDate(dates?.get(path));
     if (modified === undefined) undated.push(index);
     const description = getOwn(data, "description");
     const own = getOwn(data, "title") ?? "";
@@ -137,16 +134,6 @@ function bytesOf(
 
 function linkOf(template: string, slug: string): string {
   return new URL(template.replace("{slug}", () => encodePath(slug))).href;
-}
-
-const MAX_DATE_CHARS = 64;
-
-/** Reads ISO 8601 and other dates with a year. The default zone is UTC. */
-function dateOf(value: unknown): Date | undefined {
-  if (typeof value !== "string" || value.length > MAX_DATE_CHARS) return;
-  const ms = parseIsoDate(value) ??
-    (/\b\d{4}\b/.test(value) ? Date.parse(`${value} UTC`) : NaN);
-  return Number.isNaN(ms) ? undefined : new Date(ms);
 }
 
 /** Replaces what XML 1.0 cannot contain (2.2). */

@@ -7,6 +7,7 @@ import { collectionTooLarge, MAX_NAMED } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
+import { datesOf } from "./entry_dates.ts";
 import { countFacets } from "./facets.ts";
 import {
   derivedKey,
@@ -38,6 +39,8 @@ interface SelectInput {
   rule: EntryRule | undefined;
   /** Undefined is by score, else by path. */
   sort: string | undefined;
+  /** Whether the order is that of the dates of a feed instead of `sort`. */
+  latestFirst?: boolean | undefined;
   filter: readonly (readonly [string, string])[];
   /** The kinds of files to select. Undefined selects all kinds. */
   kind?: readonly Kind[] | undefined;
@@ -64,8 +67,11 @@ export interface Selection {
 export function select(input: SelectInput): Selection | Missing {
   const { repository, rule, sort, filter, kind, facets, maxItemBytes, scores } =
     input;
+  const { latestFirst } = input;
   const files = new FileList(input.files);
-  const order = parseSort(sort ?? "path");
+  const order = latestFirst
+    ? { by: ["date"], descending: true }
+    : parseSort(sort ?? "path");
   const { byPath, byFrontMatter } = parseFilters(filter);
   if (kind) byPath.unshift((path) => kind.includes(kindOf(fileName(path))));
   const readsFiles = typeof order.by !== "string" ||
@@ -122,7 +128,12 @@ export function select(input: SelectInput): Selection | Missing {
     : sortIndices(passing, order, {
       name: (index) => fileName(files.pathAt(index)),
       size: (index) => files.sizeAt(index),
-      item: itemAt,
+      item: latestFirst
+        ? (index) => {
+          const { published, updated } = datesOf(itemAt(index));
+          return { date: (published ?? updated)?.getTime() ?? null };
+        }
+        : itemAt,
     });
   return { indices, facets: countFacets(facets, passing.map(itemAt)) };
 }

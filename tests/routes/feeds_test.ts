@@ -124,9 +124,9 @@ Deno.test("format=atom gives entries, the latest first", async () => {
       [title, ...dates],
     ) => [title?.slice(0, 3), ...dates.slice(0, 2)]),
     [
+      ["Old", "2022-07-08T00:00:00.000Z", "2022-07-08T00:00:00.000Z"],
       ["bad", undefined, undated],
       ["a]]", undefined, undated],
-      ["Old", "2022-07-08T00:00:00.000Z", "2022-07-08T00:00:00.000Z"],
     ],
   );
   const [first] = entries;
@@ -143,7 +143,7 @@ Deno.test("format=atom gives entries, the latest first", async () => {
 Deno.test("feeds keep what a file says as text", async () => {
   await using site = await startSite(FILES);
   const { text } = await read(site, { format: "atom" });
-  const evil = all(parseXml(text), "entry")[2]!;
+  const evil = all(parseXml(text), "entry")[3]!;
   const shown = clean(EVIL);
   assertEquals(
     textOf(evil, "title"),
@@ -153,13 +153,13 @@ Deno.test("feeds keep what a file says as text", async () => {
     ),
   );
   const { text: json } = await read(site, { format: "jsonfeed" });
-  assertEquals(JSON.parse(json).items[2].title, EVIL);
+  assertEquals(JSON.parse(json).items[3].title, EVIL);
   const { items } = await site.service.list({
     includeHtml: true,
     linkTemplate: TEMPLATE,
   });
   const { html = "" } = items.find(({ name }) => name === "evil.md")!;
-  assertEquals(JSON.parse(json).items[2].content_html, html);
+  assertEquals(JSON.parse(json).items[3].content_html, html);
   assertEquals(
     textOf(evil, "content"),
     clean(html).replaceAll("]]>", "]]&gt;"),
@@ -176,19 +176,19 @@ Deno.test("format=rss gives the same entries", async () => {
   const items = all(channel!, "item");
   assertEquals(items.map((item) => textOf(item, "pubDate")), [
     "Sun, 01 Mar 2026 00:00:00 GMT",
-    undefined,
-    undefined,
     "Fri, 08 Jul 2022 00:00:00 GMT",
+    undefined,
+    undefined,
   ]);
   assertEquals(
-    textOf(items[3]!, "content:encoded"),
+    textOf(items[1]!, "content:encoded"),
     "<p>Text ]]&gt; of ]]&gt; old</p>",
   );
   assertEquals(
-    textOf(items[3]!, "link"),
+    textOf(items[1]!, "link"),
     "https://example.com/blog/old/?a=1&b=2",
   );
-  const [guid] = all(items[3]!, "guid");
+  const [guid] = all(items[1]!, "guid");
   assertEquals(guid!.attributes, { isPermaLink: "false" });
   assertMatch(guid!.text, /:octo\/site\/posts\/old\.md$/);
 });
@@ -292,17 +292,17 @@ Deno.test("an entry without a date has that of its last change", async () => {
     .map((entry) => ["updated", "published"].map((key) => textOf(entry, key)));
   assertEquals(entries, [
     ["2026-04-02T08:00:00.000Z", "2026-03-01T00:00:00.000Z"],
+    ["2022-07-08T00:00:00.000Z", "2022-07-08T00:00:00.000Z"],
     [await changedAt(site, "posts/bad.md"), undefined],
     [await changedAt(site, "posts/evil.md"), undefined],
-    ["2022-07-08T00:00:00.000Z", "2022-07-08T00:00:00.000Z"],
   ]);
   const json = JSON.parse((await read(site, { format: "jsonfeed" })).text);
   assertEquals(
-    json.items[1].date_modified,
+    json.items[2].date_modified,
     await changedAt(site, "posts/bad.md"),
   );
   const rss = parseXml((await read(site, { format: "rss" })).text);
-  const [, bad] = all(all(rss, "channel")[0]!, "item");
+  const [, , bad] = all(all(rss, "channel")[0]!, "item");
   assertEquals(
     new Date(textOf(bad!, "pubDate")!).toISOString(),
     await changedAt(site, "posts/bad.md"),
@@ -414,6 +414,35 @@ Deno.test("ids of entries do not depend on the site's address", async () => {
   assertEquals(here!.map(({ id }) => id), moved!.map(({ id }) => id));
   assertNotEquals(here!.map(({ url }) => url), moved!.map(({ url }) => url));
   assertEquals(new Set(here!.map(({ id }) => id)).size, 4);
+});
+
+Deno.test("a feed is in the order of any of its dates", async () => {
+  const dates = {
+    a: "pubDate: Jul 08 2022",
+    b: "pubDate: Sep 01 2021",
+    c: "date: 2023-01-01",
+    d: "updated: 2022-08-01",
+    e: "date: 2020-01-01\nupdated: 2026-01-01",
+    f: "title: none",
+  };
+  await using site = await startSite(
+    Object.fromEntries(
+      Object.entries(dates).map((
+        [name, date],
+      ) => [`posts/${name}.md`, `---\n${date}\n---\ntext\n`]),
+    ),
+  );
+  const rows = [
+    { parameters: {}, order: "cdabef" },
+    { parameters: { sort: "path" }, order: "abcdef" },
+    { parameters: { sort: "-frontMatter.date" }, order: "ceabdf" },
+    { parameters: { limit: 2, page: 2 }, order: "ab" },
+  ];
+  for (const { parameters, order } of rows) {
+    const { text } = await read(site, { format: "jsonfeed", ...parameters });
+    const items: { id: string }[] = JSON.parse(text).items;
+    assertEquals(items.map(({ id }) => id.at(-4)).join(""), order);
+  }
 });
 
 Deno.test("a feed has at most 50 entries and pages", async () => {
