@@ -164,17 +164,17 @@ export const ERRORS = {
     "Collection too large",
     [
       'The collection "{collection}" cannot be listed whole: {why}. Ask for',
-      "one of its sub-folders.",
+      "one of its sub-folders, or split the file if it is one.",
     ],
     "The folder has more files than can be listed truthfully. A short " +
       "list would look like a complete one, so there is none.",
-    "Ask for one of its sub-folders.",
+    "Ask for one of its sub-folders. Split a data file into several.",
   ),
   "query-too-expensive": row(
     422,
     "Query takes too long",
     [
-      'Sorting, filtering or counting "{collection}" takes longer than one',
+      'Reading, sorting or filtering "{collection}" takes longer than one',
       "request may. Use fewer or simpler filters, or a smaller collection.",
     ],
     "The work that the parameters ask for takes longer than one request may.",
