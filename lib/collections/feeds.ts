@@ -1,6 +1,6 @@
 // Feeds and sitemaps of a collection. The content thread writes them.
 
-import { displayPath, encodePath } from "../api/names.ts";
+import { displayPath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
 import type { FeedInput } from "../content/feed.ts";
 import { feedTask, sitemapTask } from "../content/tasks.ts";
@@ -65,7 +65,6 @@ export async function feedOf(
     collection: folder.path,
     title: feedTitle,
     author: owner,
-    id: idStart + encodePath(folder.path),
     idStart,
   };
   const subject = { subject: input.collection };

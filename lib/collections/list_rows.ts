@@ -2,9 +2,7 @@
 
 import { DEFAULTS, type ListParameters } from "../api/parameters.ts";
 import { isDataFile } from "../content/file_names.ts";
-import { parseFilters } from "../content/filter.ts";
 import type { RowsPage } from "../content/rows.ts";
-import { parseSort } from "../content/sort.ts";
 import { indexTableTask, rowsTask, tableTask } from "../content/tasks.ts";
 import { collectionTooLarge, invalidParameters } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
@@ -47,7 +45,7 @@ export async function listRows(
 ): Promise<RowsPage> {
   const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
   const { sort, filter = [], facets = [], search, fields } = parameters;
-  requireRowParameters(sort, filter);
+  requireRowParameters(parameters);
   const { path, id } = file;
   const repository = repositoryOf(read);
   const name = { repository, path, id, infers: parameters.types === "infer" };
@@ -92,15 +90,10 @@ async function readFile(file: FileRef, read: ReadContext) {
 }
 
 /** Rows have no name, path or size. */
-function requireRowParameters(
-  sort: string | undefined,
-  filter: NonNullable<ListParameters["filter"]>,
-) {
-  const { by } = parseSort(sort ?? DEFAULTS.sort);
-  const bad = filter
-    .filter((one) => parseFilters([one]).byPath.length > 0)
-    .map(([name]) => name);
-  if (/^(name|size|lastChanged)/.test(`${by}`)) bad.push("sort");
+function requireRowParameters({ sort = "", filter = [] }: ListParameters) {
+  const bad = filter.map(([name]) => name)
+    .filter((name) => /^filter\[(name|path)\]/.test(name));
+  if (/^-?(name|size|lastChanged)/.test(sort)) bad.push("sort");
   if (bad.length === 0) return;
   const message = "must be by data.<key> because the collection is a data file";
   throw invalidParameters(bad.map((parameter) => ({ parameter, message })));

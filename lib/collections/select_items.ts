@@ -90,10 +90,9 @@ export async function selectItems(
       const { date } = histories.get(fileAt(index).path)?.lastChanged ?? {};
       return { lastChanged: { date: date ?? null } };
     };
-    const keys = { name: () => "", size: () => 0, item };
     return {
       ...selected,
-      indices: sortIndices(indices, order, keys),
+      indices: sortIndices(indices, order, { item }),
       cacheForMs,
     };
   };

@@ -27,8 +27,7 @@ export interface FeedInput extends Target {
   readonly author: string;
   /** The URL of the feed. */
   readonly self: string;
-  readonly id: string;
-  /** The ids of entries before their paths. */
+  /** The ids of the feed and of entries before their paths. */
   readonly idStart: string;
   /** When files last changed, by path. Absent if nobody asked yet. */
   readonly dates?: ReadonlyMap<string, string>;
@@ -53,7 +52,7 @@ export interface SitemapInput extends Target {
 export function writeFeed(
   input: FeedInput,
 ): Uint8Array<ArrayBuffer> | Undated {
-  const { format, linkTemplate, title, self, id, idStart, dates } = input;
+  const { format, linkTemplate, title, self, idStart, dates } = input;
   const undated: number[] = [];
   const isJson = format === "jsonfeed";
   const items: Partial<ItemBody>[] = JSON.parse(
@@ -88,7 +87,7 @@ export function writeFeed(
   const feed = new Feed({
     // `feed` takes `&amp;` in text for an ampersand.
     title: isJson ? title : cleanForXml(title).replaceAll("&", "&amp;"),
-    id,
+    id: idStart + encodePath(input.collection),
     link: new URL(".", linkTemplate.split("{slug}")[0]).href,
     feedLinks: { [format === "jsonfeed" ? "json" : format]: self },
     author: { name: input.author },

@@ -150,8 +150,8 @@ export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
       passing.sort((a, b) => scores.get(b + 1)! - scores.get(a + 1)!);
       return { indices: passing, facets };
     }
-    const keys = { name: () => "", size: () => 0, item: itemAt };
-    return { indices: [...sortIndices(passing, order, keys)], facets };
+    const sorted = sortIndices(passing, order, { item: itemAt });
+    return { indices: [...sorted], facets };
   });
   function itemAt(index: number): PlainObject {
     return { data: rows[index]!.data };
@@ -189,8 +189,8 @@ function rowsOf(text: string, path: string, infers: boolean): Row[] {
       .filter(([data]) => data !== "")
       .map(([data, line], index) => ({ index, data: parseJson(data, line) }));
   }
-  const value = format === "json" ? parseJson(text) : parseData(text, {
-    format: format === "toml" ? format : "yaml",
+  const value = parseData(text, {
+    format: format === "json" || format === "toml" ? format : "yaml",
     ...LIMITS,
   });
   if (Array.isArray(value)) {

@@ -53,16 +53,16 @@ export function sortIndices(
   indices: readonly number[],
   { by, descending }: Sort,
   keys: {
-    name: (index: number) => string;
-    size: (index: number) => number;
+    name?: (index: number) => string;
+    size?: (index: number) => number;
     item: (index: number) => PlainObject | null;
   },
 ): Uint32Array {
   const keyOf = (index: number): SortKey | null => {
     if (by === "path") return { kind: 0, value: index };
-    if (by === "size") return { kind: 0, value: keys.size(index) };
+    if (by === "size") return { kind: 0, value: keys.size!(index) };
     if (by === "name") {
-      return { kind: 2, value: keys.name(index).slice(0, MAX_TEXT_CHARS) };
+      return { kind: 2, value: keys.name!(index).slice(0, MAX_TEXT_CHARS) };
     }
     return sortKeyOf(readItemKey(keys.item(index), by));
   };
