@@ -8,15 +8,22 @@ const MAX_TERMS = 32;
 export const WORD = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 /** Letters of scripts that write no spaces between words. */
 const UNSPACED =
-  /[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]&&\p{L}]/gv;
+  /[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]&&\p{L}]/v;
+const UNSPACED_LETTERS = new RegExp(`${UNSPACED.source}+`, "gv");
 const UNSPACED_RUN = new RegExp(`(?:${UNSPACED.source}\\p{M}*){1,4}`, "gv");
 
 /** Separates words of indexed text that has no spaces. Never shown. */
 export const SEPARATOR = "\u200b";
 
-/** Returns the text with each letter of an unspaced script as a word. */
+/**
+ * Returns the text with each letter of an unspaced script as a word, also next
+ * to letters of other scripts.
+ */
 export function separateWords(text: string): string {
-  return text.replace(UNSPACED, `$&${SEPARATOR}`);
+  return text.replace(
+    UNSPACED_LETTERS,
+    (letters) => ["", ...letters, ""].join(SEPARATOR),
+  );
 }
 
 /**

@@ -16,7 +16,8 @@ const FILES = {
   "posts/none.md": "Breakfast & <b>butter</b>\n",
   "posts/title.md": "---\ntitle: Bread\n---\nText.\n",
   "posts/bread.png": "bread",
-  "posts/notes.txt": "東京都に行く. مرحبا بالعالم. Crème brûlée 🎉 foo-bar",
+  "posts/notes.txt":
+    "東京都に行く. مرحبا بالعالم. Crème brûlée 🎉 foo-bar Astroブログ9",
 };
 
 const slugsOf = (body: { items: { slug?: string }[] }) =>
@@ -97,6 +98,9 @@ Deno.test("a query is words and never FTS5 syntax", async () => {
     { search: "🎉 brulee", found: 1 },
     { search: "京都", found: 1 },
     { search: "都京", found: 0 },
+    { search: "ブログ", found: 1 },
+    { search: "astro ログ", found: 1 },
+    { search: "Astroブログ9", found: 1 },
     { search: "بالع", found: 1 },
     { search: "foo-b", found: 1 },
     { search: "bar-foo", found: 1 },
