@@ -54,10 +54,8 @@ const answerSchema = z.object({
  */
 export async function readHistory(
   host: GitHubHost,
-  ...[snapshot, { files, withCreated }, context]: Parameters<
-    NonNullable<Source["history"]>
-  >
-): ReturnType<NonNullable<Source["history"]>> {
+  ...[snapshot, { files, withCreated }, context]: Parameters<Source["history"]>
+): ReturnType<Source["history"]> {
   const { name: { owner, repo: name }, commit } = snapshot;
   if (!host.tokens.mayHave(owner)) throw problem("history-unavailable", {});
   const changes = new Map<string, FileHistory | Error>();
