@@ -7,7 +7,7 @@ import { ObjectCache } from "./cache/object_cache.ts";
 import { isRemoteKv, openKv } from "./cache/open_kv.ts";
 import { type Clock, systemClock } from "./work/clock.ts";
 import { CachePurge } from "./http/cache_purge.ts";
-import { ALL_TAG, refTag, repositoryTag } from "./http/cache_tags.ts";
+import { ALL_TAG, refTag } from "./http/cache_tags.ts";
 import { LargeBodies } from "./http/paced_body.ts";
 import { RateLimit } from "./http/rate_limit.ts";
 import { type MadeBody, ResponseCache } from "./http/response_cache.ts";
@@ -154,7 +154,7 @@ export async function openServices(
     change?: string,
   ) =>
     void purge?.purge(
-      branch === null ? repositoryTag(name) : refTag({ ...name, branch }),
+      branch === null ? repositoryKey(name) : refTag({ ...name, branch }),
       change,
     );
   let lastSuccess: string | null = null;

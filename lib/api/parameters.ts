@@ -532,10 +532,8 @@ export function parseTypesQuery(search: string): CollectionsParameters {
  * without its `?`.
  * @throws {CollectionsError} invalid-parameters.
  */
-export function parseChangesQuery(search: string): ChangesParameters {
-  const { ignored: _, ...given } = parseQuery(search, changesParameters);
-  return given;
-}
+export const parseChangesQuery = (search: string): ChangesParameters =>
+  parseQuery(search, changesParameters);
 
 /**
  * Decodes application/x-www-form-urlencoded (WHATWG URL) without repair. What a

@@ -105,9 +105,17 @@ export async function describeItems(
 ): Promise<Description & { cacheForMs: number }> {
   const { needs } = page;
   const files: PageFile[] = page.files.map((file) => withPointer(file, read));
-  const historyForMs = needs.history
-    ? await addHistory(files, page, read)
-    : Infinity;
+  let historyForMs = Infinity;
+  if (needs.history) {
+    const isSingle = page.folder === null;
+    const { histories, cacheForMs } = await readHistories(
+      files,
+      read,
+      isSingle,
+    );
+    for (const file of files) Object.assign(file, histories.get(file.path));
+    historyForMs = cacheForMs;
+  }
   const take = planReads(files, page, read);
   let { blobs } = page;
   if (needs.content) {
@@ -181,21 +189,6 @@ function planReads(
     }
   }
   return take;
-}
-
-/** Returns how long the histories may be cached, in ms. */
-async function addHistory(
-  files: readonly PageFile[],
-  { folder }: Page,
-  read: ReadContext,
-): Promise<number> {
-  const { histories, cacheForMs } = await readHistories(
-    files,
-    read,
-    folder === null,
-  );
-  for (const file of files) Object.assign(file, histories.get(file.path));
-  return cacheForMs;
 }
 
 /** The same text gives other HTML as MDX. */

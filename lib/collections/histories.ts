@@ -1,7 +1,7 @@
 // The histories of the files of one response.
 
 import { FAILURE_TTL_MS } from "../content/derived.ts";
-import { CollectionsError, isSourceFailure, problem } from "../errors.ts";
+import { codeOf, isSourceFailure } from "../errors.ts";
 import type { FileHistory, FileRef } from "../source/source.ts";
 import type { ReadContext } from "./read_context.ts";
 
@@ -22,7 +22,6 @@ export async function readHistories(
   readonly histories: ReadonlyMap<string, FileHistory>;
   readonly cacheForMs: number;
 }> {
-  if (!source.history) throw problem("history-unavailable", {});
   const query = { files, withCreated };
   const { changes, cacheForMs = Infinity } = await source.history(
     snapshot,
@@ -42,18 +41,14 @@ export async function readHistories(
 
 /** Returns dates of last changes by path. They are not essential. */
 export async function readDates(files: readonly FileRef[], read: ReadContext) {
-  const none = (error: unknown) => {
-    const histories = new Map<string, FileHistory>();
-    if (isSourceFailure(error)) {
-      return { histories, cacheForMs: FAILURE_TTL_MS };
-    }
-    const isUnavailable = error instanceof CollectionsError &&
-      error.code === "history-unavailable";
-    if (!isUnavailable) throw error;
-    return { histories, cacheForMs: Infinity };
-  };
-  const { histories, cacheForMs } = await readHistories(files, read)
-    .catch(none);
+  let histories: ReadonlyMap<string, FileHistory> = new Map();
+  let cacheForMs = Infinity;
+  try {
+    ({ histories, cacheForMs } = await readHistories(files, read));
+  } catch (error) {
+    if (isSourceFailure(error)) cacheForMs = FAILURE_TTL_MS;
+    else if (codeOf(error) !== "history-unavailable") throw error;
+  }
   const dates = new Map(
     [...histories].map(([path, { lastChanged: { date } }]) => [path, date]),
   );

@@ -1,7 +1,7 @@
 // What changed in a collection between two commits. Both are listed. No file is
 // read. A data file is a collection of one file: its rows are not compared.
 
-import type { ChangesParameters } from "../api/parameters.ts";
+import { type ChangesParameters, warningsOf } from "../api/parameters.ts";
 import { MAX_CHANGES } from "../content/changes.ts";
 import { compareListsTask } from "../content/tasks.ts";
 import { codeOf, collectionTooLarge, problem } from "../errors.ts";
@@ -24,9 +24,10 @@ const LONG_BYTES = 8 << 20;
  * finding and listing the collection throw.
  */
 export async function listChanges(
-  { collection, since }: ChangesParameters,
+  parameters: ChangesParameters,
   read: ReadContext,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const { collection, since } = parameters;
   const unknown = problem("since-unknown", { since });
   const earlier = await read.source.at(read.snapshot, since, read.context);
   if (earlier === null) throw unknown;
@@ -61,7 +62,8 @@ export async function listChanges(
       "bytes of paths changed";
     throw collectionTooLarge(about.path, why);
   }
-  return await bodyOf(read, { since }, changes.subarray(1));
+  const fields = { since, warnings: warningsOf(parameters) };
+  return await bodyOf(read, fields, changes.subarray(1));
 }
 
 /** Returns null if the collection does not exist at this commit. */

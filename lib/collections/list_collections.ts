@@ -76,6 +76,5 @@ export async function listCollections(
     ...described.warnings,
     ...omittedWarnings(files),
   ];
-  const fields = { warnings: all.length === 0 ? undefined : all };
-  return await bodyOf(read, fields, text.subarray(1));
+  return await bodyOf(read, { warnings: all }, text.subarray(1));
 }

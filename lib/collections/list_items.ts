@@ -189,7 +189,7 @@ function envelopeOf(
     pagination: { page, limit, totalItems, totalPages, hasNext, hasPrevious },
     links,
     facets: parameters.facets && facets,
-    warnings: warnings.length === 0 ? undefined : warnings,
+    warnings: warnings[0] && warnings,
   });
   return { head, tail, links };
 }

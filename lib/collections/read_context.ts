@@ -74,11 +74,14 @@ export function repositoryOf(read: ReadContext): string {
  */
 export function bodyOf(
   { snapshot: { name, branch, commit } }: ReadContext,
-  fields: object,
+  { warnings, ...fields }: { warnings: readonly string[]; since?: string },
   ...ends: BlobPart[]
 ): Promise<Uint8Array<ArrayBuffer>> {
   const repository = { ...name, branch, commit };
-  const head = JSON.stringify({ repository, ...fields });
+  const head = JSON.stringify({
+    ...{ repository, ...fields },
+    warnings: warnings[0] && warnings,
+  });
   return new Blob([head.slice(0, -1), ",", ...ends]).bytes();
 }
 

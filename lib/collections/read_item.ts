@@ -117,8 +117,7 @@ export async function itemBody(
       maxBytes,
     });
   }
-  const warnings = warningsOf(parameters);
-  const fields = { warnings: warnings.length === 0 ? undefined : warnings };
+  const fields = { warnings: warningsOf(parameters) };
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
   return {
     json: await bodyOf(read, fields, json.subarray(1, -1), tail),

@@ -26,7 +26,7 @@ const AGAIN_AFTER_MS = 5_000;
 /** By then the second purge is sent, or its process has ended. */
 const TAKE_OVER_AFTER_MS = 10_000;
 const CLAIM_KEPT_MS = 60_000;
-/** Ends a claim whose second purge is sent. */
+/** Ends a claim whose second purge is due. */
 const DONE = " done";
 const TIMEOUT_MS = 10_000;
 const RETRY_MS = { firstMs: 1_000, maxMs: 30_000 };
@@ -111,6 +111,8 @@ export class CachePurge {
     const { tier } = this.options;
     const key = [KV_PREFIX, "purge", this.cachesId, tag];
     const claim = `${change} ${this.process}`;
+    // Several refs may have moved to one commit.
+    const name = `${tag} ${claim}`;
     const options = { expireIn: CLAIM_KEPT_MS };
     // Every process purges while the store fails.
     const before = await tier?.attempt(async (kv) => {
@@ -132,31 +134,33 @@ export class CachePurge {
     if (isClaimed && this.timers.size < MAX_PENDING) {
       if (earlier !== undefined) return;
       this.later(
-        claim,
+        name,
         TAKE_OVER_AFTER_MS,
         () => void this.claim(tag, change, value!),
       );
       return;
     }
-    const purge = () =>
-      this.purgeTwice(tag, () =>
-        tier?.attempt(async (kv) => {
-          const entry = await kv.get(key);
-          if (entry.value !== claim) return;
-          await kv.atomic().check(entry).set(key, claim + DONE, options)
-            .commit();
-        }));
+    // What other processes find from then on, the second purge may miss.
+    const markDone = async () =>
+      await tier?.attempt(async (kv) => {
+        const entry = await kv.get(key);
+        if (entry.value !== claim) return;
+        await kv.atomic().check(entry).set(key, claim + DONE, options)
+          .commit();
+      });
+    const purge = () => this.purgeTwice(tag, markDone);
     // Another process may have sent its purge within the last second.
     if (value === null || value.includes(this.process)) purge();
-    else this.later(claim, EVERY_MS, purge);
+    else this.later(name, EVERY_MS, purge);
   }
 
-  private purgeTwice(tag: string, onSecond?: () => void) {
+  /** The second purge waits for `beforeSecond`, which must not throw. */
+  private purgeTwice(tag: string, beforeSecond?: () => Promise<unknown>) {
     const due = this.timers.size < MAX_PENDING ? tag : ALL_TAG;
     this.add(due);
-    this.later(due, AGAIN_AFTER_MS, () => {
+    this.later(due, AGAIN_AFTER_MS, async () => {
+      await beforeSecond?.();
       this.add(due);
-      onSecond?.();
     });
   }
 

@@ -2,19 +2,10 @@
 // `Cache-Tag` (Cloudflare) and `Surrogate-Key` (Fastly; Varnish as `xkey`).
 
 import { createHash } from "node:crypto";
-import {
-  type RefName,
-  repositoryKey,
-  type RepositoryName,
-} from "../source/source.ts";
+import { type RefName, repositoryKey } from "../source/source.ts";
 
 /** The tag of every data response. */
 export const ALL_TAG = "repo-collections";
-
-/** Returns the tag of everything from a repository: its key. */
-export function repositoryTag(name: RepositoryName): string {
-  return repositoryKey(name);
-}
 
 /**
  * Returns the tag of everything from one ref. The digest keeps it short and in
@@ -33,8 +24,11 @@ export function refTag(ref: RefName): string {
   return `${repositoryKey(ref)}@${digest.slice(0, 16)}`;
 }
 
-/** Returns the headers that carry all tags of a response. */
+/**
+ * Returns the headers that carry all tags of a response. The tag of everything
+ * from a repository is its key.
+ */
 export function tagHeaders(ref: RefName) {
-  const tags = [ALL_TAG, repositoryTag(ref), refTag(ref)];
+  const tags = [ALL_TAG, repositoryKey(ref), refTag(ref)];
   return { "cache-tag": tags.join(","), "surrogate-key": tags.join(" ") };
 }

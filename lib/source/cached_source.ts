@@ -6,12 +6,7 @@
 import { createHash } from "node:crypto";
 import pLimit from "p-limit";
 import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
-import {
-  type CollectionsError,
-  isSourceFailure,
-  problem,
-  sourceFailed,
-} from "../errors.ts";
+import { type CollectionsError, isSourceFailure } from "../errors.ts";
 import { SingleFlight } from "../work/single_flight.ts";
 import { fileListKind } from "./file_list.ts";
 import { RefChecks } from "./ref_checks.ts";
@@ -191,7 +186,7 @@ export class CachedSource implements Source {
    * After more than one commit all files are requested again because one commit
    * may have changed a file and another may have changed it back.
    */
-  readonly history: NonNullable<Source["history"]> = async (
+  readonly history: Source["history"] = async (
     snapshot,
     { files, withCreated },
     context,
@@ -222,15 +217,13 @@ export class CachedSource implements Source {
       const key = `${repository}\nhistory ${commit} ${hash}`;
       try {
         const read = await this.attempt(repository, key, context, (shared) => {
-          if (!this.source.history) throw problem("history-unavailable", {});
           shared.charge(HISTORY_MS * files.length);
           const query = { files, withCreated };
           return this.source.history(snapshot, query, shared);
         });
         parent = read.parent ?? parent;
         for (const file of files) {
-          const history = read.changes.get(file.path) ??
-            sourceFailed("no history");
+          const history = read.changes.get(file.path)!;
           changes.set(file.path, history);
           if (history instanceof Error) continue;
           objects.set(historyKind, repository, idOf(file), { history, commit });

@@ -283,11 +283,11 @@ export interface Source {
    * Returns the history of each file up to the snapshot's commit, by path, and
    * the first parent of that commit, which is empty for a first commit. A file
    * whose history cannot be read has an Error. One that was never committed has
-   * nothing. Sources without history lack this method.
+   * nothing.
    * @throws {CollectionsError} history-unavailable. A source failure if no
    * history can be read.
    */
-  history?(
+  history(
     snapshot: Snapshot,
     query: {
       files: readonly FileRef[];

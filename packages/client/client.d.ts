@@ -313,9 +313,11 @@ export interface CollectionChanges {
     changed: ChangedFile[];
     removed: ChangedFile[];
     renamed: RenamedFile[];
+    /** Unknown parameters, which are ignored. */
+    warnings?: string[] | undefined;
 }
 /** What {@linkcode CollectionsClient.changes} yields. */
-export interface CollectionUpdate extends Omit<CollectionChanges, "since"> {
+export interface CollectionUpdate extends Omit<CollectionChanges, "since" | "warnings"> {
     /** Whether `added` are all files of the collection: whatever else was known is gone. */
     isWhole: boolean;
 }

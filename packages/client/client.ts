@@ -349,10 +349,13 @@ export interface CollectionChanges {
   changed: ChangedFile[];
   removed: ChangedFile[];
   renamed: RenamedFile[];
+  /** Unknown parameters, which are ignored. */
+  warnings?: string[] | undefined;
 }
 
 /** What {@linkcode CollectionsClient.changes} yields. */
-export interface CollectionUpdate extends Omit<CollectionChanges, "since"> {
+export interface CollectionUpdate
+  extends Omit<CollectionChanges, "since" | "warnings"> {
   /** Whether `added` are all files of the collection: whatever else was known is gone. */
   isWhole: boolean;
 }
@@ -1513,13 +1516,16 @@ function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** In ms from now until the answer is no longer fresh. */
+/**
+ * In ms from now until the answer is no longer fresh. Caches that are purged, and a service whose source fails, give older
+ * ones, which are asked for again at the same pace.
+ */
 function pollMs(headers: Headers): number {
   const control = headers.get("cache-control") ?? "";
   const maxAge = /\bmax-age=(\d+)/.exec(control)?.[1];
-  const seconds = maxAge === undefined
-    ? POLL_SECONDS
-    : Number(maxAge) - (Number(headers.get("age")) || 0);
+  const age = maxAge === undefined ? 0 : Number(headers.get("age")) || 0;
+  const paceSeconds = Number(maxAge ?? POLL_SECONDS);
+  const seconds = age > paceSeconds ? paceSeconds : paceSeconds - age;
   return 1000 * Math.min(Math.max(1, seconds), MAX_POLL_SECONDS);
 }
 

@@ -224,6 +224,9 @@ export const changesBody = z.object({
       from: text.describe("The path of a removed file with the same content."),
     }).meta({ id: "RenamedFile" }),
   ),
+  warnings: z.array(text).optional().describe(
+    "Unknown parameters, which are ignored.",
+  ),
 }).meta({ id: "CollectionChanges" });
 
 /** The body of `GET /api/get-item-content`. */

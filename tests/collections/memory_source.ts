@@ -158,6 +158,10 @@ export class MemorySource implements Source {
     return Promise.resolve(new Map(files.map((file) => [file.id, read(file)])));
   }
 
+  history() {
+    return Promise.resolve({ changes: new Map(), parent: null });
+  }
+
   webUrl(_snapshot: Snapshot, path: string): string {
     return `https://github.test/octo/site/blob/main/${path}`;
   }

@@ -229,6 +229,23 @@ Deno.test("a process takes over what an ended one purged once", async () => {
   assertEquals(counts(), [1, 2]);
 });
 
+Deno.test("refs that moved to one commit are all purged", async () => {
+  await using opened = openTwo(await Deno.openKv(":memory:"));
+  const { one, two, pass } = opened;
+  const tags = ["a", "b", "c"];
+  const find = async (purge: CachePurge) => {
+    for (const tag of tags) await purge.purge(tag, "c1");
+  };
+  await find(one.purge);
+  await pass(500);
+  await find(two.purge);
+  one.purge.close();
+  await pass(10_000);
+  const purged = () => new Set(two.sent.flatMap(tagsOf));
+  for (let n = 0; purged().size < tags.length && n < 100; n++) await pass(100);
+  assertEquals([...purged()].toSorted(), tags);
+});
+
 Deno.test("each process purges while the store fails", async () => {
   await using opened = openTwo(null);
   const { one, two, pass, counts } = opened;

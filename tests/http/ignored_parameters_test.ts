@@ -1,7 +1,7 @@
 // Unknown parameters are named in `warnings`, and in the cache as far as they are shown.
 
 import { assertEquals } from "@std/assert";
-import { itemPath, listPath } from "../service.ts";
+import { changesPath, itemPath, listPath } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const files = { "posts/a.md": "# A\n" };
@@ -12,7 +12,7 @@ const named = (...names: string[]) => [
   }`,
 ];
 
-Deno.test("lists and items name unknown parameters", async () => {
+Deno.test("lists, items and changes name unknown parameters", async () => {
   await using site = await startSite(files);
   const many = Array.from({ length: 20 }, (_, n) => `p${10 + n}`);
   const long = "x".repeat(65);
@@ -26,7 +26,8 @@ Deno.test("lists and items name unknown parameters", async () => {
     [many.map((name) => `&${name}=1`).join(""), named(...many.slice(0, 10))],
     [`&${long}=1`, named(long.slice(1))],
   ];
-  for (const path of [listPath(), ITEM]) {
+  const changes = changesPath({ since: await site.repository.head() });
+  for (const path of [listPath(), ITEM, changes]) {
     for (const [added, warnings] of rows) {
       const body = await (await site.service.get(path + added)).json();
       assertEquals([added, body.warnings], [added, warnings]);

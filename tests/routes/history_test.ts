@@ -420,6 +420,18 @@ Deno.test("an outage of GraphQL is a source failure after few requests", async (
   assert(gh.counts().graphql! <= 12, `${gh.counts().graphql}`);
 });
 
+Deno.test("an outage of GraphQL is a source failure for few files too", async () => {
+  for (const count of [1, 2, 4]) {
+    await using site = await startWithToken(files(count));
+    site.gh.fault = { kind: "status", status: 502, only: ["graphql"] };
+    const queries = [{ includeHistory: true }, { sort: "-lastChanged.date" }];
+    for (const query of queries) {
+      const { code } = await site.service.problem(listPath(query));
+      assertEquals([count, code], [count, "source-failed"]);
+    }
+  }
+});
+
 Deno.test("history needs a token, in lists, items and orders", async () => {
   await using site = await startSite(files(1));
   const { gh, service } = site;

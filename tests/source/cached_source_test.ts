@@ -75,6 +75,7 @@ async function open() {
       await released.promise;
       return new Map(files.map(({ id }) => [id, counting.answerBlob(id)]));
     },
+    history: () => Promise.resolve({ changes: new Map(), parent: null }),
     webUrl: () => null,
   };
   const source = new CachedSource(counted, {

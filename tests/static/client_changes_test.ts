@@ -160,6 +160,30 @@ Deno.test("changes() tries again, more slowly, while the service fails", async (
   );
 });
 
+Deno.test("changes() polls old answers at the pace of max-age", async () => {
+  const ages = ["0", "20", "59", "60", "61", "80000", "x"];
+  const waits: number[] = [];
+  const stopped = new AbortController();
+  const files = { added: [], changed: [], removed: [], renamed: [] };
+  const since = "0".repeat(40);
+  const body = { repository: { commit: since }, since, ...files };
+  const client = new CollectionsClient("http://service.test", {
+    fetch: () => {
+      const age = ages[waits.length]!;
+      const headers = { age, "cache-control": "public, max-age=60" };
+      return Promise.resolve(Response.json(body, { headers }));
+    },
+    wait: (ms) => {
+      if (waits.push(ms / 1_000) === ages.length) stopped.abort();
+      return Promise.resolve();
+    },
+  });
+  const { signal } = stopped;
+  const changes = client.changes({ ...POSTS, since }, { signal });
+  await assertRejects(() => take(changes, 1));
+  assertEquals(waits, [60, 40, 1, 1, 60, 60, 60]);
+});
+
 Deno.test("changes() survives that nothing answers", async () => {
   const sent: string[] = [];
   const client = new CollectionsClient("http://127.0.0.1:1", {

@@ -146,7 +146,7 @@ export class GitHubSource implements Source {
     return new Map(results.flatMap((map) => [...map]));
   };
 
-  readonly history: NonNullable<Source["history"]> = (...query) =>
+  readonly history: Source["history"] = (...query) =>
     readHistory(this.host, ...query);
 
   readonly webUrl: Source["webUrl"] = (

@@ -54,10 +54,8 @@ const answerSchema = z.object({
  */
 export async function readHistory(
   host: GitHubHost,
-  ...[snapshot, { files, withCreated }, context]: Parameters<
-    NonNullable<Source["history"]>
-  >
-): ReturnType<NonNullable<Source["history"]>> {
+  ...[snapshot, { files, withCreated }, context]: Parameters<Source["history"]>
+): ReturnType<Source["history"]> {
   const { name: { owner, repo: name }, commit } = snapshot;
   if (!host.tokens.mayHave(owner)) throw problem("history-unavailable", {});
   const changes = new Map<string, FileHistory | Error>();
@@ -148,7 +146,7 @@ export async function readHistory(
     // Smaller batches help only if GitHub answered this one.
     const mayHelp = failure.code === "source-failed" &&
       !consequencesOf(failure).isUnreached && ++failuresInARow < MAX_FAILURES;
-    if (!mayHelp || files.length <= 1) throw failure;
+    if (!mayHelp || paths.length === 0) throw failure;
     if (paths.length === 1) return void changes.set(paths[0]!, failure);
     const middle = Math.ceil(paths.length / 2);
     await readBatch(paths.slice(0, middle));
@@ -161,5 +159,8 @@ export async function readHistory(
     const batch = files.slice(start, start + BATCH_MAX_FILES);
     return readBatch(batch.map(({ path }) => path));
   }));
+  const [first, ...more] = changes.values();
+  const isFailed = (one: unknown) => one instanceof Error;
+  if (isFailed(first) && more.every(isFailed)) throw first;
   return { changes, parent };
 }

@@ -150,7 +150,7 @@ export class LocalSource implements Source {
     return new Map(results);
   };
 
-  readonly history: NonNullable<Source["history"]> = (snapshot, ...of) =>
+  readonly history: Source["history"] = (snapshot, ...of) =>
     this.gitHistory.read(join(this.options.root, snapshot.validators), ...of);
 
   readonly webUrl = () => null;
