@@ -5,6 +5,7 @@ import {
 } from "../../lib/http/response_cache.ts";
 import { readyBody } from "../../lib/http/responses.ts";
 import { randomBytes } from "../cache/watched_kv.ts";
+import { turns } from "../test_clock.ts";
 
 /** The most that one entry may have is a quarter of this. */
 const MAX_BYTES = 400_000;
@@ -25,7 +26,7 @@ async function entryOf(bytes: Uint8Array<ArrayBuffer>): Promise<ResponseEntry> {
 /** Resolves when a body that was stored has its gzip coding. */
 async function compressed({ body }: ResponseEntry): Promise<void> {
   while (body.gzip === null) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await turns();
   }
 }
 

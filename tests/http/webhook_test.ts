@@ -10,7 +10,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { parseDelivery, Webhook } from "../../lib/http/webhook.ts";
 import type { CachedSource } from "../../lib/source/cached_source.ts";
 import { backgroundContext } from "../../lib/source/source.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import { startSite } from "../site.ts";
 import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
@@ -279,12 +279,6 @@ function slowDelivery(size: number, given: number) {
   return { send, init: { method: "POST", headers, body: readable } };
 }
 
-const turns = async () => {
-  for (let n = 0; n < 20; n++) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-  }
-};
-
 Deno.test("a body must arrive at 1 MB a second", async () => {
   const rows: [pieceMs: number, status: number][] = [
     [100, 202],
@@ -297,9 +291,9 @@ Deno.test("a body must arrive at 1 MB a second", async () => {
     const answer = service.send(PATH, init);
     // In 29 pieces; 2 s are given in advance.
     for (let n = 0; n < 29; n++) {
-      await turns();
+      await turns(20);
       service.clock.advance(pieceMs);
-      await turns();
+      await turns(20);
       if (n === 0 && pieceMs === 110) service.clock.advance(1_800);
       send(100_000);
     }
@@ -314,7 +308,7 @@ Deno.test("stalled bodies of a client leave memory to others", async () => {
     const { init } = slowDelivery(size, size - 1);
     return service.send(PATH, { ...init, remote: "203.0.113.9" });
   });
-  await turns();
+  await turns(20);
   const { init } = slowDelivery(size, size);
   assertEquals(
     (await service.send(PATH, { ...init, remote: "192.0.2.1" })).status,
@@ -323,7 +317,7 @@ Deno.test("stalled bodies of a client leave memory to others", async () => {
   // Those that waited for memory have as much time again when they get it.
   for (let n = 0; n < 4; n++) {
     service.clock.advance(5_000);
-    await turns();
+    await turns(20);
   }
   const statuses = (await Promise.all(stalled)).map(({ status }) => status);
   assertEquals(new Set(statuses), new Set([401, 503]));

@@ -145,8 +145,7 @@ Deno.test("a file is rendered once for lists, items and restarts", async () => {
   const { service, gh } = site;
   const before = await service.list({ includeHtml: true });
   assertEquals(compute.filesOf("render"), 6, "and what is no text");
-  await site.repository.commit({ "posts/second.md": "Changed\n" });
-  service.clock.advance(60_000);
+  await site.push({ "posts/second.md": "Changed\n" });
   await service.item({ collection: "posts", slug: "first", includeHtml: true });
   await service.list({ includeHtml: true, fields: "html" });
   assertEquals(compute.filesOf("render"), 7);

@@ -35,7 +35,6 @@ async function start(
 ): Promise<Site> {
   const files = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
   const site = await startSite(files, { env: { ...env } });
-  site.gh.addToken(TOKEN);
   site.gh.intercept = (_request, logged, real) =>
     logged.kind === kind ? answer(real) : null;
   return site;

@@ -171,7 +171,6 @@ Deno.test("nothing inside reaches a response or the log", async () => {
         responses++;
       }
     };
-    for (const token of TOKENS) gh.addToken(token);
 
     await sendAll("fine");
     for (const [index, fault] of FAULTS.entries()) {

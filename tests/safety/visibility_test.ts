@@ -28,7 +28,6 @@ async function startWithSecrets(
 ): Promise<Site> {
   const settings = { GITHUB_TOKEN: TOKEN, ...env };
   const site = await startSite(FILES, { env: settings, ...kv && { kv } });
-  site.gh.addToken(TOKEN);
   site.gh.setVisibility("octo/site", "private");
   site.gh.add("octo/void", null, { visibility: "internal" });
   return site;

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { countReads } from "../cache/watched_kv.ts";
 import { charged, uncharged } from "./open_github.ts";
 import { NAMED, openRefs } from "./open_refs.ts";
+import { turns } from "../test_clock.ts";
 
 Deno.test("concurrent requests share one check", async () => {
   await using opened = await openRefs(NAMED);
@@ -172,7 +173,7 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
       // Two requests a check, 64 at once: the others are given up in the queue at the same time.
       if (round === 0) await gh.log.until(() => gh.pauses.waiting === 64);
       for (let turn = 0; turn < 30; turn++) {
-        await new Promise((resolve) => setTimeout(resolve, 0));
+        await turns();
         clock.advance(1_000);
       }
       assertEquals(await found, queries.map(() => "stale"));
