@@ -44,7 +44,9 @@ async function open(
     return before(call);
   });
   const tier = new KvTier(() => Promise.resolve(watched), {
-    ...{ clock, scope: "s", maxBytesPerHour: 1e9 },
+    clock,
+    scope: "s",
+    maxBytesPerHour: 1e9,
     onError: (error) => errors.push(error),
     ...options,
   });

@@ -62,14 +62,13 @@ Deno.test("includeHtml adds HTML or says why an item has none", async () => {
       [item.name, ...keys.filter((key) => key in item)].join(" ")
     ),
     [
-      ...[
-        `third.md ${all}`,
-        "bad.md",
-        `broken.md ${all}`,
-        "data.json",
-        `first.md ${all}`,
-      ],
-      ...[`page.mdx ${all} mdxComponents`, `second.md ${all}`],
+      `third.md ${all}`,
+      "bad.md",
+      `broken.md ${all}`,
+      "data.json",
+      `first.md ${all}`,
+      `page.mdx ${all} mdxComponents`,
+      `second.md ${all}`,
     ],
   );
   const first = items[4]!;

@@ -134,7 +134,12 @@ Deno.test("a list costs nothing for LFS", async () => {
   // Texts are read, a picture is not, and no object.
   assertEquals(gh.counts(), { raw: 4 });
   assertEquals((await sizes({ limit: 40 })).map(([, size]) => size), [
-    ...[undefined, TEXT.length, MIB + 1, undefined, 5, undefined],
+    undefined,
+    TEXT.length,
+    MIB + 1,
+    undefined,
+    5,
+    undefined,
   ]);
   gh.resetCounts();
   await sizes({ includeFrontMatter: true, limit: 44 });
@@ -225,25 +230,17 @@ Deno.test("an LFS object is requested at known hosts only", async () => {
   const there = `127.0.0.1:${trap.addr.port}`;
   const { host } = new URL(gh.apiUrl);
   const hrefs = [
-    ...[
-      `http://${there}/{oid}`,
-      `https://${there}/{oid}`,
-      `http://localhost:${trap.addr.port}/`,
-    ],
-    ...[
-      `http://${host}@${there}/`,
-      `file:///etc/passwd`,
-      `//${there}/`,
-      "not an address",
-    ],
-    ...[
-      "http://github-cloud.s3.amazonaws.com/{oid}",
-      "https://evil.test/{oid}",
-    ],
-    ...[
-      `https://github-cloud.s3.amazonaws.com.evil.test/`,
-      "http://169.254.169.254/",
-    ],
+    `http://${there}/{oid}`,
+    `https://${there}/{oid}`,
+    `http://localhost:${trap.addr.port}/`,
+    `http://${host}@${there}/`,
+    `file:///etc/passwd`,
+    `//${there}/`,
+    "not an address",
+    "http://github-cloud.s3.amazonaws.com/{oid}",
+    "https://evil.test/{oid}",
+    `https://github-cloud.s3.amazonaws.com.evil.test/`,
+    "http://169.254.169.254/",
   ];
   for (const href of hrefs) {
     gh.lfs.href = href;

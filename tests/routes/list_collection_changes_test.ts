@@ -67,8 +67,16 @@ Deno.test("changes of random pairs of commits are those of git diff", async () =
     const found = await service.changes({ since, branch: commit });
     assertEquals(found.repository.commit, commit);
     const expected = await repository.git(
-      ...["-c", "core.quotePath=false", "diff", "--name-status", "-M100%"],
-      ...["-l0", since, commit, "--", "posts"],
+      "-c",
+      "core.quotePath=false",
+      "diff",
+      "--name-status",
+      "-M100%",
+      "-l0",
+      since,
+      commit,
+      "--",
+      "posts",
     );
     assertEquals(
       linesOf(found),

@@ -270,7 +270,9 @@ Deno.test("other settings on the same store give nothing private", async () => {
     await gh.down();
     clock.advance(60_000);
     await using service = await startService({
-      ...{ github: gh, clock, kv: await open() },
+      github: gh,
+      clock,
+      kv: await open(),
       env: { GITHUB_TOKEN: TOKEN, ...env, ...change },
     });
     for (const path of PATHS) {

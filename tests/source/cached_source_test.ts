@@ -85,7 +85,12 @@ async function open() {
     edge: null,
   });
   return {
-    ...{ clock, store, kv, objects, counting, source },
+    clock,
+    store,
+    kv,
+    objects,
+    counting,
+    source,
     tree: (id: string, context = uncharged) =>
       source.tree(snapshot, id, context),
     blobs: (names: string, context = uncharged) =>

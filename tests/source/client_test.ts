@@ -27,14 +27,12 @@ async function open(
     url: string,
     accept = "application/json",
   ) => ({
-    ...{
-      kind,
-      url,
-      owner: "octo",
-      accept,
-      context: uncharged,
-      maxBytes: 1 << 20,
-    },
+    kind,
+    url,
+    owner: "octo",
+    accept,
+    context: uncharged,
+    maxBytes: 1 << 20,
   });
   const object = `object(oid: "${"0".repeat(40)}") { ... on Blob { text } }`;
   const query =

@@ -36,8 +36,12 @@ function openHeld() {
     },
   } as unknown as Source;
   const refs = new RefChecks({
-    ...{ source, clock, kv: null, retries: new SourceRetries(clock) },
-    ...{ freshForMs: 60_000, commitIds: false },
+    source,
+    clock,
+    kv: null,
+    retries: new SourceRetries(clock),
+    freshForMs: 60_000,
+    commitIds: false,
     edge: {
       checkEveryMs: 300_000,
       mayCheck: () => true,

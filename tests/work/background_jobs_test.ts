@@ -15,7 +15,10 @@ function open() {
   const ends = new Map<string, (result: unknown) => void>();
   const run = (key: string, options: Partial<JobOptions<unknown>> = {}) =>
     jobs.run<unknown>({
-      ...{ key, client: key, waitMs: 8_000, onStart() {} },
+      key,
+      client: key,
+      waitMs: 8_000,
+      onStart() {},
       work(signal) {
         started.push(key);
         signals.set(key, signal);

@@ -37,7 +37,10 @@ async function serve(branch = "main") {
     return lsRefs({ client, clock, gitUrl }, query, context);
   };
   return {
-    ...{ repository, state, bridge, ask },
+    repository,
+    state,
+    bridge,
+    ask,
     async [Symbol.asyncDispose]() {
       await bridge[Symbol.asyncDispose]();
       await repository[Symbol.asyncDispose]();

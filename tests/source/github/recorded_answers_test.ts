@@ -178,13 +178,19 @@ const RECORDED: readonly Recorded[] = [
   {
     name: "bad credentials",
     source: "hub4j/github-api, AppTest/testCredentialValid",
-    ...{ to: "first token", status: 401, ...goesOn, log: [refused] },
+    to: "first token",
+    status: 401,
+    ...goesOn,
+    log: [refused],
     body: { message: "Bad credentials", documentation_url: DOCS },
   },
   {
     name: "a second factor",
     source: "PyGithub ReplayData, SpecificExceptions.test2FARequired",
-    ...{ to: "first token", status: 401, ...goesOn, log: [refused] },
+    to: "first token",
+    status: 401,
+    ...goesOn,
+    log: [refused],
     headers: { "x-github-otp": "required; app" },
     body: {
       message: "Must specify two-factor authentication OTP code.",
@@ -266,7 +272,8 @@ const RECORDED: readonly Recorded[] = [
     451,
     "repository-blocked",
   ], {
-    ...{ status: 451, body: blocked("dmca") },
+    status: 451,
+    body: blocked("dmca"),
   }),
   about("blocked by terms", "OpenAPI, forbidden_gist; octokit/octokit.rb#563", [
     451,
