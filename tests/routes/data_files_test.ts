@@ -188,6 +188,7 @@ Deno.test("a data file without a list is an error that names the line", async ()
     { path: "b.json", text: "[\n1,\n}", line: 1 },
     { path: "c.jsonl", text: "1\n{\n", line: 2 },
     { path: "d.yaml", text: "a: 1\nb: [\n", line: 3 },
+    { path: "i.yaml", text: "a: 1\n]\n---\nb: 1\n", line: 2 },
     { path: "e.csv", text: 'a,b\n1,2\n3,"x\n', line: 3 },
     { path: "f.csv", text: "\0", line: 1 },
     { path: "g.json", text: "[".repeat(100_000), line: 1 },
