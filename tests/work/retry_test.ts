@@ -40,6 +40,8 @@ Deno.test("RetryTable waits as long as it is given, or longer", () => {
   clock.advance(200_000);
   table.failed("a", "fourth", 1_000);
   assertEquals(table.waitMs("a"), 60_000);
+  clock.advance(60_001);
+  assertEquals(table.waitMs("a"), 0);
 });
 
 Deno.test("RetryTable succeeded() ends a wait", () => {
