@@ -377,23 +377,6 @@ Deno.test("a sitemap has at most 50,000 addresses", async () => {
   assertEquals(parseXml(less.text).children.length, 50_000);
 });
 
-Deno.test("feeds are cached, revalidated and answer HEAD", async () => {
-  await using site = await startSite(FILES);
-  for (const format of Object.keys(TYPES)) {
-    const { response } = await read(site, { format });
-    const path = listPath({ linkTemplate: TEMPLATE, format });
-    const etag = response.headers.get("etag")!;
-    const again = await site.service.get(path, {
-      headers: { "if-none-match": etag },
-    });
-    assertEquals([format, again.status], [format, 304]);
-    const head = await site.service.get(path, { method: "HEAD" });
-    assertEquals(head.headers.get("etag"), etag);
-    assertMatch(head.headers.get("cache-status")!, /; hit;/);
-    assertEquals(response.headers.get("cache-control"), "public, max-age=60");
-  }
-});
-
 Deno.test("ids of entries do not depend on the site's address", async () => {
   await using site = await startSite(FILES);
   const [here, moved] = await Promise.all(

@@ -328,23 +328,3 @@ Deno.test("changes of a local folder know its last two states", async () => {
     await Deno.remove(root, { recursive: true });
   }
 });
-
-Deno.test("changes are cached and revalidated as lists are", async () => {
-  await using site = await startSite({ "posts/a.md": "1" });
-  const { gh, repository, service } = site;
-  const since = await repository.head();
-  const path = changesPath({ since });
-  const first = await service.get(path);
-  assertEquals(first.headers.get("cache-control"), "public, max-age=60");
-  const etag = first.headers.get("etag")!;
-  const headers = { "if-none-match": etag };
-  const before = gh.requests.length;
-  assertEquals((await service.get(path, { headers })).status, 304);
-  assertEquals(gh.requests.length, before);
-  const head = await service.get(path, { method: "HEAD" });
-  assertEquals([head.status, head.headers.get("etag")], [200, etag]);
-  const preflight = await service.get(path, { method: "OPTIONS" });
-  assertEquals(preflight.status, 204);
-  await site.push({ "posts/a.md": "2" });
-  assertEquals((await service.get(path, { headers })).status, 200);
-});
