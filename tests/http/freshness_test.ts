@@ -163,29 +163,6 @@ Deno.test("a response is made again if the branch is renamed", async () => {
   assertEquals(repository.branch, "draft");
 });
 
-Deno.test("parameters without an effect share a cached response", async () => {
-  await using site = await startSite({ "posts/a.md": "" });
-  const { service } = site;
-  const hits = () =>
-    Number(
-      /tier="response"} (\d+)/.exec(service.services.metrics.toText())?.[1],
-    );
-  const path = { path: "posts/a.md" };
-  await service.list();
-  await service.item(path);
-  const before = hits() || 0;
-  for (const slug of "abc") {
-    await service.list({ linkTemplate: `/${slug}/{slug}` });
-    await service.item({
-      ...path,
-      branch: "main",
-      sort: "name",
-      linkTemplate: `/${slug}/{slug}`,
-    });
-  }
-  assertEquals(hits() - before, 6);
-});
-
 Deno.test("an older response is sent if the new one cannot be made", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service: { clock }, gh, repository } = site;

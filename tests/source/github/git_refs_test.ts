@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { freshnessOf } from "../../http/freshness_of.ts";
-import { itemPath, listPath } from "../../service.ts";
+import { listPath } from "../../service.ts";
 import { startGitSite } from "../../site.ts";
 
 const MINUTE_MS = 60_000;
@@ -251,15 +251,6 @@ Deno.test("a move is followed, and its target must be allowed too", async () => 
       "site",
     );
   }
-});
-
-Deno.test("40 hex digits are no commit id with ALLOWED_REPOS", async () => {
-  await using site = await start({ ALLOWED_REPOS: "octo/*" });
-  const commit = await site.repository.head();
-  const { code } = await site.service.problem(
-    itemPath({ path: "posts/a.md", branch: commit }),
-  );
-  assertEquals([code, site.gh.counts()], ["branch-not-found", {}]);
 });
 
 Deno.test("a token is used while it is valid, then ls-refs", async () => {
