@@ -31,6 +31,13 @@ Deno.test("a response is a hit for the 60 s of its branch", async () => {
   assertEquals(gh.counts(), { commit: 1 });
   assertEquals(gh.requests[0]!.conditional, true);
   assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
+
+  clock.setWallClock(clock.now() - 1);
+  assertEquals(await freshnessOf(site), [
+    "a",
+    "fwd=stale; detail=revalidated",
+    "0",
+  ]);
 });
 
 Deno.test("a new address is a miss, though its branch is known", async () => {
@@ -198,4 +205,17 @@ Deno.test("an older response is sent if the new one cannot be made", async () =>
     [502, "source-failed"],
     "for no more than a day",
   );
+});
+
+Deno.test("no response from before a denial is an older one", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service: { clock }, gh } = site;
+  await freshnessOf(site);
+  gh.setVisibility("octo/site", "private");
+  clock.advance(60_000);
+  assertEquals(await freshnessOf(site), [404, "repository-not-found"]);
+  gh.setVisibility("octo/site", "public");
+  gh.fault = { kind: "status", status: 500, only: ["tree", "tree-recursive"] };
+  await site.push({ "posts/b.md": "" });
+  assertEquals(await freshnessOf(site), [502, "source-failed"]);
 });

@@ -56,39 +56,3 @@ Deno.test("ResponseCache compresses what it stores once", async () => {
   assert(first.body.gzip === gzip, "compressed once");
   assertEquals([cache.get("refused"), refused.body.gzip], [undefined, null]);
 });
-
-Deno.test("ResponseCache fresh() gives a response of its commit", async () => {
-  const rows: [
-    ageMs: number,
-    commit: string,
-    isFresh: boolean,
-    expiresAtMs?: number,
-  ][] = [
-    [0, "1", true],
-    [59_999, "1", true],
-    [60_000, "1", false],
-    [-1, "1", false],
-    [0, "2", false],
-    [0, "1", true, 100_001],
-    [0, "1", false, 100_000],
-  ];
-  for (const [ageMs, commit, isFresh, expiresAtMs = Infinity] of rows) {
-    const cache = new ResponseCache({
-      maxBytes: MAX_BYTES,
-      now: () => 100_000,
-    });
-    const entry = { ...await entryOf(new Uint8Array(10)), expiresAtMs };
-    cache.set("address", entry);
-    cache.alias("request", "address");
-    Object.assign(entry.ref, { checkedAtMs: 100_000 - ageMs, commit });
-
-    const found = cache.fresh("request");
-    const isWanted = entry.ref.wantedAtMs === 100_000;
-    assertEquals([ageMs, commit, found === entry, isWanted], [
-      ageMs,
-      commit,
-      isFresh,
-      isFresh,
-    ]);
-  }
-});

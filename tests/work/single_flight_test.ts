@@ -13,20 +13,6 @@ function manual() {
   return { work, resolve, reject, signals };
 }
 
-Deno.test("SingleFlight run() starts one flight a key", async () => {
-  const flights = new SingleFlight<string>();
-  const { work, resolve, signals } = manual();
-  const runs = [flights.run("a", work), flights.run("a", work)];
-  assertEquals(await flights.run("b", () => Promise.resolve("other")), "other");
-  assertEquals([signals.length, flights.has("a"), flights.has("b")], [
-    1,
-    true,
-    false,
-  ]);
-  resolve("done");
-  assertEquals(await Promise.all(runs), ["done", "done"]);
-});
-
 Deno.test("SingleFlight run() forgets a flight before its result", async () => {
   const flights = new SingleFlight<number>();
   let count = 0;
@@ -69,16 +55,4 @@ Deno.test("SingleFlight run() aborts the flight when all have left", async () =>
   assertEquals([second.signals.length, flights.has("a")], [1, true]);
   second.resolve("done");
   assertEquals([await stays, second.signals[0]!.aborted], ["done", false]);
-});
-
-Deno.test("SingleFlight settled() waits for the flights of that moment", async () => {
-  const flights = new SingleFlight<string>();
-  const { work, reject } = manual();
-  const failed = assertRejects(() => flights.run("a", work), Error, "failed");
-  let isSettled = false;
-  const settled = flights.settled().then(() => isSettled = true);
-  await turns();
-  assertEquals(isSettled, false);
-  reject(new Error("failed"));
-  await Promise.all([failed, settled]);
 });
