@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { describeError, LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
-import { TestClock } from "./test_clock.ts";
+import { TestClock, turns } from "./test_clock.ts";
 
 /** A log whose output takes a write only when the test allows it. */
 function open(level: LogLevel = "debug") {
@@ -84,7 +84,7 @@ Deno.test("LineLog writes a line that comes when a write has ended", async () =>
     for (let step = 0; step < steps; step++) await Promise.resolve();
     log.info("last");
     clock.advance(100);
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await turns();
     assertEquals(events().length, 2, `after ${steps} steps`);
   }
 });

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { rawRequest } from "./raw_http.ts";
+import { turns } from "./test_clock.ts";
 
 /** Answers one connection with these pieces, and hangs up. */
 async function serveOnce(
@@ -10,7 +11,7 @@ async function serveOnce(
   await connection.read(new Uint8Array(1024));
   for (const piece of pieces) {
     await connection.write(piece);
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await turns();
   }
 }
 

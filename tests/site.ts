@@ -16,13 +16,16 @@ export interface Site extends AsyncDisposable {
   readonly service: TestService;
   readonly gh: GithubDouble;
   readonly repository: GitRepository;
+  /** Commits to `main`, and lets a minute pass, after which the service shows it. */
+  push(files: GitFiles): Promise<void>;
 }
 
 type SiteOptions = Omit<ServiceOptions, "github" | "clock"> & {
   readonly branch?: string;
 };
 
-/** Makes `octo/site` of these files. The double has the service's clock, and quota enough without a token. */
+/** Makes `octo/site` of these files. The double knows the tokens of `env`, and has the service's clock and
+ * quota enough without a token. */
 export function startSite(
   files: GitFiles,
   options: SiteOptions = {},
@@ -53,12 +56,17 @@ async function start<B extends GitHttpBridge | null>(
   const gitEnv = bridge === null ? {} : { GITHUB_GIT_URL: bridge.url };
   const all = { ...options, env: { ...gitEnv, ...env }, github: gh, clock };
   const service = parts.use(await startService(all));
+  for (const token of env?.GITHUB_TOKEN?.split(",") ?? []) gh.addToken(token);
   const opened = parts.move();
   return {
     service,
     gh,
     repository,
     bridge,
+    async push(files) {
+      await repository.commit(files);
+      clock.advance(60_000);
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

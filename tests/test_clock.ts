@@ -42,7 +42,7 @@ export class TestClock implements Clock {
   /** Sleeping takes no time here: other work continues, and the clock stays where it is. */
   async sleep(_ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await turns();
     signal?.throwIfAborted();
   }
 
@@ -59,5 +59,12 @@ export class TestClock implements Clock {
   /** How many timers are set. */
   get timerCount(): number {
     return this.timers.size;
+  }
+}
+
+/** Lets everything run that needs no timer of a test's clock. */
+export async function turns(count = 1): Promise<void> {
+  for (let turn = 0; turn < count; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
   }
 }

@@ -10,7 +10,7 @@ import type { Bytes } from "./kv_value.ts";
  * The memory of an entry beside its key and value: objects, map slots and list
  * links. Measured and rounded up.
  */
-export const ENTRY_OVERHEAD_BYTES = 512;
+const ENTRY_OVERHEAD_BYTES = 512;
 
 const TTL_MS = 24 * 3_600_000;
 

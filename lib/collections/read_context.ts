@@ -53,7 +53,7 @@ export interface ReadContext {
 }
 
 /** Maximum folders that one request or one background listing reads. */
-export const MAX_TREE_READS = 2_000;
+const MAX_TREE_READS = 2_000;
 const TREES_PER_YIELD = 16;
 /** Another client's work may evict what a thread keeps before it is used. */
 const MAX_ROUNDS = 3;

@@ -232,7 +232,7 @@ function refused(
  * that change nothing here such as `ping`. Their payload is not parsed.
  * @throws {CollectionsError} invalid-parameters.
  */
-export function parseDelivery(
+function parseDelivery(
   headers: Headers,
   body: Uint8Array,
 ): Delivery | null {

@@ -15,7 +15,7 @@ import {
   type SharedStore,
   testOnEachStore,
 } from "../kv_connect/shared_stores.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import {
   allEntries,
   equalBytes,
@@ -27,8 +27,6 @@ import {
 
 const ttlMs = 60_000;
 const HOUR_MS = 3_600_000;
-
-const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 /** A tier on a store, and what reached the store. */
 async function open(
@@ -46,7 +44,9 @@ async function open(
     return before(call);
   });
   const tier = new KvTier(() => Promise.resolve(watched), {
-    ...{ clock, scope: "s", maxBytesPerHour: 1e9 },
+    clock,
+    scope: "s",
+    maxBytesPerHour: 1e9,
     onError: (error) => errors.push(error),
     ...options,
   });
@@ -108,7 +108,7 @@ testOnEachStore(
     await using opened = await open(store, {
       async before() {
         most = Math.max(most, ++running);
-        await turn();
+        await turns();
         running--;
       },
     });
@@ -134,8 +134,8 @@ testOnEachStore(
     tier.set(["0"], randomBytes(500), { ttlMs });
     assertEquals(calls, []);
     clock.advance(500);
-    for (let turns = 0; turns < 200 && calls.length === 0; turns++) {
-      await turn();
+    for (let n = 0; n < 200 && calls.length === 0; n++) {
+      await turns();
     }
     assertEquals(calls, ["commit"]);
     await tier.flush();
@@ -230,8 +230,7 @@ testOnEachStore(
       },
     });
     assertEquals(await opened.tier.get([["a"]]), [null]);
-    await turn();
-    await turn();
+    await turns(2);
     assertEquals(tries, 10);
   },
 );
@@ -267,7 +266,7 @@ testOnEachStore(
     });
     const { tier, clock, stored, errors, calls } = opened;
     const read = tier.get([["a"]]);
-    await turn();
+    await turns();
     clock.advance(2_000);
     assertEquals(await read, [null]);
     assertMatch(
@@ -330,7 +329,7 @@ Deno.test("KvTier close() writes what is pending", async () => {
 Deno.test("KvTier close() reports no reads that it ends", async () => {
   await using store = await openFile();
   const { tier, errors } = await open(store, {
-    before: (call) => call === "getMany" ? turn() : undefined,
+    before: (call) => call === "getMany" ? turns() : undefined,
   });
   const reading = tier.get([["a"]]);
   await tier.close();
@@ -342,12 +341,12 @@ testOnEachStore("KvTier flush() yields between values", async (store) => {
   for (let n = 0; n < 16; n++) opened.tier.set([`${n}`], letters(), { ttlMs });
   let isDone = false;
   const flushed = opened.tier.flush().then(() => isDone = true);
-  let turns = 0;
+  let count = 0;
   while (!isDone) {
-    turns++;
-    await turn();
+    count++;
+    await turns();
   }
   await flushed;
   assertEquals(opened.calls, []);
-  assert(turns > 3, `${turns} turns`);
+  assert(count > 3, `${count} turns`);
 });

@@ -1,10 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { KvTier } from "../../lib/cache/kv_tier.ts";
-import {
-  ENTRY_OVERHEAD_BYTES,
-  ObjectCache,
-  type ObjectKind,
-} from "../../lib/cache/object_cache.ts";
+import { ObjectCache, type ObjectKind } from "../../lib/cache/object_cache.ts";
 import { TestClock } from "../test_clock.ts";
 import { type KvCall, randomBytes, watchedKv } from "./watched_kv.ts";
 
@@ -115,7 +111,7 @@ Deno.test("ObjectCache stores what has a codec and fits for a day", async () => 
 });
 
 Deno.test("ObjectCache counts bytes and drops the least recently used", async () => {
-  const size = 100 + "fleeting\na/b\n1".length + ENTRY_OVERHEAD_BYTES;
+  const size = 100 + "fleeting\na/b\n1".length + 512;
   await using opened = await open({ maxBytes: 2 * size });
   const { cache } = opened;
   const value = "x".repeat(100);

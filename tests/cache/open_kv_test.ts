@@ -163,7 +163,7 @@ Deno.test("openKv() shows no credentials of a URL", async () => {
       "a/s3cret@",
     ]
   ) {
-    const url = `http://${userinfo}${host}/store?token=s3cret#s3cret`;
+    const url = `HTTP://${userinfo}${host}/store?token=s3cret#s3cret`;
     const error = await assertRejects(
       () => openKv(url),
       Error,

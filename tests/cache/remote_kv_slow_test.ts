@@ -27,7 +27,9 @@ async function open() {
   };
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   return {
-    ...{ expected: await bodies(site.service), server, gh },
+    expected: await bodies(site.service),
+    server,
+    gh,
     start: () => startService({ env, github: gh, clock }),
     async [Symbol.asyncDispose]() {
       await site[Symbol.asyncDispose]();

@@ -9,6 +9,7 @@ import { itemBody, readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
+import { turns } from "../test_clock.ts";
 
 function parse<Body>(
   { json, ...more }: JsonBody,
@@ -49,13 +50,6 @@ async function missesOf(query: string, source: MemorySource): Promise<number> {
   const read = source.read();
   await list(query, read);
   return read.misses();
-}
-
-/** Lets everything run that needs no timer of the test's clock. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-  }
 }
 
 function posts(
@@ -161,12 +155,12 @@ Deno.test("listItems() renders HTML in a job and keeps failures 5 min", async ()
     list("includeHtml=true", first),
     "collection-not-ready",
   );
-  await settle();
+  await turns(20);
   source.clock.advance(8_000);
   await waiting;
   assertEquals(first.misses(), 1, "for the job");
   failing.resolve();
-  await settle();
+  await turns(20);
   const page = await list("includeHtml=true", source.read());
   assertEquals([page.body.items[0]?.htmlError, page.cacheForMs, rendered()], [
     htmlError,

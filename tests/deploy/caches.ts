@@ -43,8 +43,19 @@ export const VARNISH: CacheKind = {
   file: "varnish.vcl",
   vary: ({ service }) => [['.port = "8000"', `.port = "${service}"`]],
   args: (folder, port) => [
-    ...["-F", "-j", "none", "-n", `${folder}/work`, "-T", "none"],
-    ...["-a", `127.0.0.1:${port}`, "-s", "malloc,64m", "-f", `${folder}/site`],
+    "-F",
+    "-j",
+    "none",
+    "-n",
+    `${folder}/work`,
+    "-T",
+    "none",
+    "-a",
+    `127.0.0.1:${port}`,
+    "-s",
+    "malloc,64m",
+    "-f",
+    `${folder}/site`,
   ],
 };
 

@@ -99,7 +99,11 @@ export async function startEdge(
   requests.length = 0;
   const opened = parts.move();
   return {
-    ...{ get, gh, origin, repository, requests },
+    get,
+    gh,
+    origin,
+    repository,
+    requests,
     /** What a delivery of the webhook causes. */
     recheck: () =>
       (services.sourceOf("octo") as CachedSource).refs.recheck(

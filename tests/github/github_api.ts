@@ -284,7 +284,11 @@ function treeReply(
     git!.store.tree(oid)!.every(({ name, mode, type, oid: sha, size }) => {
       const path = prefix + name;
       const entry = {
-        ...{ path, mode, type, sha, ...size !== null && { size } },
+        path,
+        mode,
+        type,
+        sha,
+        ...size !== null && { size },
         ...type !== "commit" && { url: `${url}/${type}s/${sha}` },
       };
       if (isRecursive) {

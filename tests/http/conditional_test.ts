@@ -1,8 +1,15 @@
 // Validators and codings: strong tags, one per coding, compared weakly; gzip where the client accepts it.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { addGzip, negotiateBody, readyBody } from "../../lib/http/responses.ts";
-import { itemPath, startService } from "../service.ts";
+import {
+  changesPath,
+  collectionsPath,
+  itemPath,
+  listPath,
+  startService,
+  typesPath,
+} from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./freshness_of.ts";
 
@@ -126,7 +133,7 @@ Deno.test("addGzip() leaves out what does not get shorter", async () => {
 
 Deno.test("a 304 has no body, repeats the tag and says its age", async () => {
   await using site = await startSite(FILES);
-  const { service, gh, repository } = site;
+  const { service, gh } = site;
   const etag = (await service.get(path)).headers.get("etag")!;
   const headers = { "if-none-match": etag };
   service.clock.advance(18_000);
@@ -172,8 +179,7 @@ Deno.test("a 304 has no body, repeats the tag and says its age", async () => {
     "collections; fwd=stale; detail=revalidated",
   );
 
-  await repository.commit({ "posts/a.md": "changed\n" });
-  service.clock.advance(60_000);
+  await site.push({ "posts/a.md": "changed\n" });
   const changed = await service.get(path, { headers });
   assert(changed.status === 200 && changed.headers.get("etag") !== etag);
   const missing = await service.get(itemPath({ path: "none" }), {
@@ -209,6 +215,54 @@ Deno.test("a response is sent in gzip once that is made", async () => {
       );
       assertEquals(await new Response(unpacked).text(), plain);
       service.clock.advance(60_000);
+    }
+  }
+});
+
+Deno.test("all data is cached, revalidated and answers HEAD", async () => {
+  await using site = await startSite({
+    "posts/a.md": "---\ntitle: A\n---\n",
+    "posts/b.md": "---\ntitle: B\n---\n",
+  });
+  const { service, gh, repository } = site;
+  const since = await repository.head();
+  const linkTemplate = "https://example.com/{slug}";
+  const paths = [
+    listPath({ includeContent: true }),
+    itemPath({ path: "posts/a.md" }),
+    collectionsPath({ includeSchema: true }),
+    typesPath(),
+    changesPath({ since }),
+    ...["atom", "rss", "jsonfeed", "sitemap"].map((format) =>
+      listPath({ linkTemplate, format })
+    ),
+  ];
+  const etags = new Map<string, string>();
+  for (const path of paths) {
+    const { headers, status } = await service.get(path);
+    const etag = headers.get("etag")!;
+    etags.set(path, etag);
+    assertEquals([status, headers.get("cache-control")], [
+      200,
+      "public, max-age=60",
+    ], path);
+    gh.resetCounts();
+    const known = { headers: { "if-none-match": etag } };
+    assertEquals((await service.get(path, known)).status, 304, path);
+    const head = await service.get(path, { method: "HEAD" });
+    assertEquals(head.headers.get("etag"), etag, path);
+    assertMatch(head.headers.get("cache-status")!, /; hit;/, path);
+    assertEquals((await service.get(path, { method: "OPTIONS" })).status, 204);
+    assertEquals((await service.get(path, { method: "POST" })).status, 405);
+    assertEquals(gh.counts(), {}, path);
+  }
+  const text = "---\nrating: 5\n---\n";
+  await repository.commit({ "posts/a.md": text, "posts/c.md": text });
+  for (const [waitMs, isSame] of [[59_000, true], [1_000, false]] as const) {
+    service.clock.advance(waitMs);
+    for (const [path, etag] of etags) {
+      const { headers } = await service.get(path);
+      assertEquals([path, headers.get("etag") === etag], [path, isSame]);
     }
   }
 });

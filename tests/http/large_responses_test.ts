@@ -7,7 +7,7 @@ import { FairQueue } from "../../lib/work/fair_queue.ts";
 import { equalBytes, randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { startSite } from "../site.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import { gzipReady } from "./freshness_of.ts";
 
 const MIB = 1 << 20;
@@ -49,13 +49,11 @@ async function start(files: Record<string, string> = FILES) {
   /** The response, its body unread. The memory that it was made in is released when the others are. */
   const send = async (path: string, options?: RequestOptions) => {
     const response = await site.service.send(path, options);
-    await turn();
+    await turns();
     return response;
   };
   return Object.assign(site, { memory, send });
 }
-
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 async function read(response: Response): Promise<number> {
   return (await response.bytes()).length;
@@ -121,7 +119,7 @@ Deno.test("responses that find no memory are busy, small ones not", async () => 
     200,
   );
   for (const response of sent) await read(response);
-  await turn();
+  await turns();
   assertEquals(memory.used, 0);
   assertEquals(await read(await site.send(path)) > 10 * MIB, true);
 });

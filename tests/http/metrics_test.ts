@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Metrics } from "../../lib/metrics.ts";
-import { itemPath, listPath, startService } from "../service.ts";
+import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 /** The value of one line, or null where there is none. */
@@ -111,19 +111,6 @@ Deno.test("GET /metrics counts requests, hits and stale answers", async () => {
   assertEquals(valueOf(text, "store_up"), 1);
   assert(valueOf(text, 'quota_left{quota="core"}')! > 1000);
   assert(valueOf(text, 'memory_bytes{part="responses"}')! > 0);
-});
-
-Deno.test("GET /metrics says which limit refused", async () => {
-  await using site = await startSite({ "posts/a.md": "# A\n" }, {
-    env: { METRICS: "true", MISSES_PER_MINUTE: "1" },
-  });
-  const { service } = site;
-  for (const path of ["a", "b", "c"]) {
-    await service.get(itemPath({ path, branch: path }));
-  }
-  const text = await (await service.get("/metrics")).text();
-  const refused = valueOf(text, 'problems_total{code="too-many-requests"}');
-  assertEquals(refused, 2);
 });
 
 Deno.test("GET /metrics has store_up 0 while the store fails", async () => {

@@ -107,8 +107,13 @@ Deno.test("the log says what the service runs with, and no secret", async () => 
   service.services.logStart(at);
   const { time: _, packages, ...line } = service.logLines("listening")[0]!;
   assertEquals(line, {
-    ...{ level: "info", event: "listening", ...at, version: project.version },
-    ...{ tokens: 2, store: "default", allowed: "a/b, c/*" },
+    level: "info",
+    event: "listening",
+    ...at,
+    version: project.version,
+    tokens: 2,
+    store: "default",
+    allowed: "a/b, c/*",
   });
   assertMatch(`${packages}`, /^(published|stand-ins)$/);
   assert(!service.logText.includes("canary"));

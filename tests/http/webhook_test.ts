@@ -4,13 +4,17 @@ import {
   assert,
   assertEquals,
   assertLessOrEqual,
-  assertThrows,
+  assertRejects,
 } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { parseDelivery, Webhook } from "../../lib/http/webhook.ts";
+import { Webhook } from "../../lib/http/webhook.ts";
 import type { CachedSource } from "../../lib/source/cached_source.ts";
-import { backgroundContext } from "../../lib/source/source.ts";
-import { TestClock } from "../test_clock.ts";
+import {
+  backgroundContext,
+  type RepositoryName,
+} from "../../lib/source/source.ts";
+import { signatureOf } from "../github/served_repository.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import { startSite } from "../site.ts";
 import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
@@ -279,12 +283,6 @@ function slowDelivery(size: number, given: number) {
   return { send, init: { method: "POST", headers, body: readable } };
 }
 
-const turns = async () => {
-  for (let n = 0; n < 20; n++) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-  }
-};
-
 Deno.test("a body must arrive at 1 MB a second", async () => {
   const rows: [pieceMs: number, status: number][] = [
     [100, 202],
@@ -297,9 +295,9 @@ Deno.test("a body must arrive at 1 MB a second", async () => {
     const answer = service.send(PATH, init);
     // In 29 pieces; 2 s are given in advance.
     for (let n = 0; n < 29; n++) {
-      await turns();
+      await turns(20);
       service.clock.advance(pieceMs);
-      await turns();
+      await turns(20);
       if (n === 0 && pieceMs === 110) service.clock.advance(1_800);
       send(100_000);
     }
@@ -314,7 +312,7 @@ Deno.test("stalled bodies of a client leave memory to others", async () => {
     const { init } = slowDelivery(size, size - 1);
     return service.send(PATH, { ...init, remote: "203.0.113.9" });
   });
-  await turns();
+  await turns(20);
   const { init } = slowDelivery(size, size);
   assertEquals(
     (await service.send(PATH, { ...init, remote: "192.0.2.1" })).status,
@@ -323,7 +321,7 @@ Deno.test("stalled bodies of a client leave memory to others", async () => {
   // Those that waited for memory have as much time again when they get it.
   for (let n = 0; n < 4; n++) {
     service.clock.advance(5_000);
-    await turns();
+    await turns(20);
   }
   const statuses = (await Promise.all(stalled)).map(({ status }) => status);
   assertEquals(new Set(statuses), new Set([401, 503]));
@@ -381,31 +379,38 @@ const SECRET = "It's a Secret to Everybody";
 const BODY = encoder.encode("Hello, World!");
 const HEX = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 const HEADER = `sha256=${HEX}`;
+const JSON_TYPE = "application/json";
+const FORM = "application/x-www-form-urlencoded";
 
-/** Whether a webhook with these secrets takes the body, as a ping. */
-async function isTaken(
-  secrets: string[],
-  header: string | null,
-  body = BODY,
-): Promise<boolean> {
-  const webhook = new Webhook({
-    secrets,
-    clock: new TestClock(),
-    onChange() {},
-  });
-  const headers = new Headers({ "x-github-event": "ping" });
-  if (header !== null) headers.set("x-hub-signature-256", header);
+/** The names that a delivery reports; null if it changes nothing. */
+async function receive(
+  body: string | Uint8Array<ArrayBuffer>,
+  {
+    event = "push",
+    type = JSON_TYPE,
+    secrets = [SECRET],
+    signature = signatureOf(body, SECRET) as string | null,
+  } = {},
+) {
+  const names: (RepositoryName & { branch: string | null })[] = [];
+  const onChange = (name: typeof names[0]) => void names.push(name);
+  const clock = new TestClock();
+  const webhook = new Webhook({ secrets, clock, onChange });
+  const headers = new Headers({ "x-github-event": event });
+  headers.set("content-type", type);
+  if (signature !== null) headers.set("x-hub-signature-256", signature);
   const request = new Request("http://a", { method: "POST", headers, body });
-  try {
-    return (await webhook.receive(request, backgroundContext("a"))).status ===
-      204;
-  } catch (error) {
-    if (
-      error instanceof CollectionsError && error.code === "signature-invalid"
-    ) return false;
-    throw error;
-  }
+  const { status } = await webhook.receive(request, backgroundContext("a"));
+  assertEquals(status, names.length > 0 ? 202 : 204);
+  return names.length > 0 ? names : null;
 }
+
+/** Whether a webhook with these secrets takes a body, as a ping. */
+const isTaken = (secrets: string[], signature: string | null, body = BODY) =>
+  receive(body, { event: "ping", secrets, signature }).then(
+    () => true,
+    ({ code }) => code !== "signature-invalid",
+  );
 
 Deno.test("Webhook takes GitHub's example by any of its secrets", async () => {
   assertEquals(await isTaken([SECRET, "new"], HEADER), true);
@@ -432,39 +437,30 @@ Deno.test("Webhook takes GitHub's example by any of its secrets", async () => {
   }
 });
 
-const JSON_TYPE = "application/json";
-const FORM = "application/x-www-form-urlencoded";
-
 function payload(full_name: unknown): string {
   return JSON.stringify({ ref: "refs/heads/x", repository: { full_name } });
 }
 
-function parse(
-  body: string | Uint8Array,
-  { event = "push", type = JSON_TYPE } = {},
-) {
-  const headers = { "x-github-event": event, "content-type": type };
-  const bytes = typeof body === "string" ? encoder.encode(body) : body;
-  return parseDelivery(new Headers(headers), bytes);
-}
-
-Deno.test("parseDelivery() gives the changed repository", () => {
+Deno.test("Webhook gives the changed repository", async () => {
   const json = payload("Octo-Org/site.io");
   const name = { owner: "Octo-Org", repo: "site.io", branch: "x" };
   for (const event of ["push", "create", "delete", "repository", "public"]) {
-    assertEquals(parse(json, { event }), name);
+    assertEquals(await receive(json, { event }), [name]);
   }
-  assertEquals(parse(json, { type: "Application/JSON; charset=utf-8" }), name);
   assertEquals(
-    parse(new URLSearchParams({ payload: json }).toString(), { type: FORM }),
-    name,
+    await receive(json, { type: "Application/JSON; charset=utf-8" }),
+    [name],
+  );
+  assertEquals(
+    await receive(`${new URLSearchParams({ payload: json })}`, { type: FORM }),
+    [name],
   );
   for (const event of ["ping", "star", "toString", "PUSH"]) {
-    assertEquals(parse("{", { event }), null);
+    assertEquals(await receive("{", { event }), null);
   }
 });
 
-Deno.test("parseDelivery() takes GitHub's own examples of every event", async () => {
+Deno.test("Webhook takes GitHub's own examples of every event", async () => {
   const file =
     "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
   const examples = JSON.parse(
@@ -476,13 +472,14 @@ Deno.test("parseDelivery() takes GitHub's own examples of every event", async ()
   for (const { name: event, examples: payloads } of examples) {
     for (const payload of payloads) {
       const { action, repository } = payload;
-      const delivery = parse(JSON.stringify(payload), { event });
+      const names = await receive(JSON.stringify(payload), { event });
       count++;
       if (!changed.has(event)) {
-        assertEquals([event, delivery], [event, null]);
+        assertEquals([event, names], [event, null]);
         continue;
       }
-      const { owner, repo, former: before } = delivery!;
+      const [name, before] = names!;
+      const { owner, repo } = name!;
       assertEquals(`${owner}/${repo}`, repository.full_name);
       if (before === undefined) continue;
       former.set(`${action}`, (former.get(`${action}`) ?? 0) + 1);
@@ -494,14 +491,7 @@ Deno.test("parseDelivery() takes GitHub's own examples of every event", async ()
   assertEquals([...former.keys()], ["transferred"]);
 });
 
-Deno.test("parseDelivery() gives the former name after a rename", () => {
-  const of = (changes: unknown) => {
-    const json = JSON.stringify({
-      repository: { full_name: "octo/site" },
-      changes,
-    });
-    return parse(json, { event: "repository" })?.former;
-  };
+Deno.test("Webhook gives the former name after a rename", async () => {
   const rename = (from: unknown) => ({ repository: { name: { from } } });
   const transfer = (kind: string, login: unknown) => ({
     owner: { from: { [kind]: { login } } },
@@ -522,7 +512,11 @@ Deno.test("parseDelivery() gives the former name after a rename", () => {
     [{ owner: { from: null }, repository: { name: null } }, undefined],
   ];
   for (const [changes, former] of rows) {
-    const found = of(changes);
+    const json = JSON.stringify({
+      repository: { full_name: "octo/site" },
+      changes,
+    });
+    const [, found] = (await receive(json, { event: "repository" }))!;
     assertEquals([changes, found && `${found.owner}/${found.repo}`], [
       changes,
       former,
@@ -530,7 +524,7 @@ Deno.test("parseDelivery() gives the former name after a rename", () => {
   }
 });
 
-Deno.test("parseDelivery() names what is malformed", () => {
+Deno.test("Webhook names what is malformed", async () => {
   const json = payload("octo/site");
   const names = [
     "site",
@@ -558,8 +552,8 @@ Deno.test("parseDelivery() names what is malformed", () => {
   ];
   type Row = [
     parameter: string,
-    body: string | Uint8Array,
-    Parameters<typeof parse>[1]?,
+    body: string | Uint8Array<ArrayBuffer>,
+    Parameters<typeof receive>[1]?,
   ];
   const bad: Row[] = [
     ["X-GitHub-Event", json, { event: "" }],
@@ -572,7 +566,10 @@ Deno.test("parseDelivery() names what is malformed", () => {
     bad.push(["payload", body]);
   }
   for (const [parameter, body, options] of bad) {
-    const error = assertThrows(() => parse(body, options), CollectionsError);
+    const error = await assertRejects(
+      () => receive(body, options),
+      CollectionsError,
+    );
     assertEquals(error.facts.errors?.map((error) => error.parameter), [
       parameter,
     ]);

@@ -62,15 +62,22 @@ Deno.test("assertEquals() and assertNotEquals() compare deeply", async () => {
     ],
   ];
   const different: [unknown, unknown][] = [
-    ...[[{ a: [1, 2] }, { a: [1, 3] }], [[1], [1, undefined]], [[], {}], [
+    [{ a: [1, 2] }, { a: [1, 3] }],
+    [[1], [1, undefined]],
+    [[], {}],
+    [
       "1",
       1,
-    ]],
-    ...[[{ a: undefined }, {}], [{ a: undefined }, { b: undefined }], [
+    ],
+    [{ a: undefined }, {}],
+    [{ a: undefined }, { b: undefined }],
+    [
       null,
       undefined,
-    ]],
-    ...[[new Date(0), new Date(1)], [/a/, /a/i], [new Point(), { x: 1 }]],
+    ],
+    [new Date(0), new Date(1)],
+    [/a/, /a/i],
+    [new Point(), { x: 1 }],
     [new Map([["a", 1]]), new Map([["a", 2]])],
     [new Set([{ a: 1 }]), new Set([{ a: 2 }])],
     [new Uint8Array([1, 2]), new Uint8Array([1, 3])],

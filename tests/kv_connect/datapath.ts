@@ -84,7 +84,9 @@ function describe(field: string) {
 }
 
 const file = create(FileDescriptorProtoSchema, {
-  ...{ name: "datapath.proto", package: "kv", syntax: "proto3" },
+  name: "datapath.proto",
+  package: "kv",
+  syntax: "proto3",
   messageType: Object.entries(fields).map(([name, text]) => ({
     name,
     field: text.split(", ").map(describe),

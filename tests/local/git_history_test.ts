@@ -32,7 +32,12 @@ async function startCheckout(files: Record<string, string> = {}) {
   );
   const opened = parts.move();
   return {
-    ...{ root, folder, repository, service, write, commit },
+    root,
+    folder,
+    repository,
+    service,
+    write,
+    commit,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -50,7 +55,11 @@ Deno.test("local history is that of git log -1, with created", async () => {
   assertEquals(items.length, 40);
   for (const { path, lastChanged } of items) {
     const [id, date, name] = (await repository.git(
-      ...["log", "-1", "--format=%H%n%ct%n%an", "--", path],
+      "log",
+      "-1",
+      "--format=%H%n%ct%n%an",
+      "--",
+      path,
     )).split("\n");
     assertEquals(lastChanged?.commit, id, path);
     assertEquals(Date.parse(lastChanged!.date), 1000 * Number(date));
@@ -177,7 +186,12 @@ Deno.test("no configuration of a checkout runs a program", async () => {
   );
   await Deno.writeTextFile(`${root}/commit`, signed);
   const id = await repository.git(
-    ...["hash-object", "-t", "commit", "-w", "--literally", `${root}/commit`],
+    "hash-object",
+    "-t",
+    "commit",
+    "-w",
+    "--literally",
+    `${root}/commit`,
   );
   await repository.git("update-ref", "refs/heads/main", id);
   for (

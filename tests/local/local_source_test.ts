@@ -458,18 +458,15 @@ Deno.test("reading needs no permission but for the root", async () => {
   await folder.write("../script.ts", script);
   const command = new Deno.Command(Deno.execPath(), {
     args: [
-      ...[
-        "run",
-        "--no-prompt",
-        "--no-check",
-        "--cached-only",
-        await configFlag(),
-      ],
-      ...[
-        `--allow-read=${folder.root}`,
-        `--deny-read=${folder.dir}/no,${folder.dir}/no.md`,
-      ],
-      ...[`${folder.root}/script.ts`, folder.root],
+      "run",
+      "--no-prompt",
+      "--no-check",
+      "--cached-only",
+      await configFlag(),
+      `--allow-read=${folder.root}`,
+      `--deny-read=${folder.dir}/no,${folder.dir}/no.md`,
+      `${folder.root}/script.ts`,
+      folder.root,
     ],
   });
   const { stdout, stderr } = await command.output();

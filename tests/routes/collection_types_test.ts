@@ -345,6 +345,7 @@ Deno.test("a declared schema is that of the fields", async () => {
   const line = (name: string, value: unknown) =>
     `export const ${name}: Collections["posts"] = ${JSON.stringify(value)};\n`;
   const types = await typesOf(service);
+  assert(types.includes('\n    "text"'), types);
   const head = 'import type { Collections } from "./types.ts";\n';
   const good = head + items.map((item, n) => line(`x${n}`, item)).join("");
   await compile({ "types.ts": types, "good.ts": good });

@@ -190,6 +190,7 @@ Deno.test("a data file without a list is an error that names the line", async ()
     { path: "i.jsonl", text: "1\n{x\n", line: 2 },
     { path: "j.json", text: '[\n{"a":1,\n"b" 2}\n]', line: 3 },
     { path: "d.yaml", text: "a: 1\nb: [\n", line: 3 },
+    { path: "i.yaml", text: "a: 1\n]\n---\nb: 1\n", line: 2 },
     { path: "e.csv", text: 'a,b\n1,2\n3,"x\n', line: 3 },
     { path: "f.csv", text: "\0", line: 1 },
     { path: "g.json", text: "[".repeat(100_000), line: 1 },
@@ -260,8 +261,7 @@ Deno.test("the ETag of rows changes with the file", async () => {
   const again = await site.service.get(path, {
     headers: { "if-none-match": first.headers.get("etag")! },
   });
-  await site.repository.commit({ "m.csv": `${MEMBERS}Di,web,2026-01-01\n` });
-  site.service.clock.advance(61_000);
+  await site.push({ "m.csv": `${MEMBERS}Di,web,2026-01-01\n` });
   const changed = await site.service.list({ collection: "m.csv" });
   assertEquals(again.status, 304);
   assertEquals(changed.items.length, 4);

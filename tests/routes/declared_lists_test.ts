@@ -134,11 +134,10 @@ Deno.test("a folder of the name comes before declared ones", async () => {
     undefined,
     "g.md",
   ]);
-  await site.repository.commit({
+  await site.push({
     [jekyll]: "collections: [recipes]\n",
     "_recipes/soup.md": "",
   });
-  service.clock.advance(60_000);
   assertEquals(await look(service, "recipes"), ["_recipes", jekyll, "soup.md"]);
 });
 

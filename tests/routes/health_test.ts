@@ -27,8 +27,11 @@ Deno.test("GET /api/health reports the process, ?ready the source", async () => 
     lastFailure: null,
   };
   assertEquals(await ready(), {
-    ...{ status: "ok", version, packages },
-    ...{ store: "ok", source },
+    status: "ok",
+    version,
+    packages,
+    store: "ok",
+    source,
   });
 
   await service.list();

@@ -3,12 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { GitFiles } from "../github/git_repository.ts";
 import { DECAP_CMS, PAGES_CMS } from "../content/cms_configurations.ts";
-import {
-  collectionsPath,
-  startService,
-  type TestService,
-  typesPath,
-} from "../service.ts";
+import { collectionsPath, startService, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { root } from "../source_files.ts";
 
@@ -167,35 +162,6 @@ Deno.test("list-collections has the folders of path with their files", async () 
     "path",
     "includeSchema",
   ]);
-});
-
-Deno.test("list-collections and types are cached like lists", async () => {
-  for (const path of [collectionsPath({ includeSchema: true }), typesPath()]) {
-    await using site = await startSite({
-      "posts/a.md": "---\ntitle: A\n---\n",
-      "posts/b.md": "---\ntitle: B\n---\n",
-    });
-    const { service, gh, repository } = site;
-    const first = await service.get(path);
-    assertEquals(first.status, 200);
-    const requests = gh.counts();
-    const etag = first.headers.get("etag")!;
-    const again = await service.get(path, {
-      headers: { "if-none-match": etag },
-    });
-    assertEquals([again.status, gh.counts()], [304, requests]);
-    const head = await service.get(path, { method: "HEAD" });
-    assertEquals(head.headers.get("etag"), etag);
-    assertEquals((await service.get(path, { method: "OPTIONS" })).status, 204);
-    assertEquals((await service.get(path, { method: "POST" })).status, 405);
-
-    await repository.commit({ "posts/c.md": "---\nrating: 5\n---\n" });
-    service.clock.advance(59_000);
-    assertEquals((await service.get(path)).headers.get("etag"), etag);
-    service.clock.advance(1_000);
-    const text = await (await service.get(path)).text();
-    assert(text.includes('"rating"'), text);
-  }
 });
 
 Deno.test("list-collections is charged as a miss once a commit", async () => {

@@ -48,7 +48,6 @@ for (const token of ["", "token"]) {
     const env = { MISSES_PER_MINUTE: "0", GITHUB_TOKEN: token };
     await using site = await startSite(ODD, { env });
     const { service, gh } = site;
-    gh.addToken("token");
     gh.graphqlStripsBom = true;
     // Sorted first, so that with a token the front matter of the whole folder is read in batches.
     await service.list({ sort: "frontMatter.title" });
@@ -113,12 +112,11 @@ Deno.test("files that the source fails on are errors of the page", async () => {
   service.clock.advance(5_000);
   assertEquals(await look(), "a b c");
 
-  await site.repository.commit({
+  await site.push({
     "posts/a.md": "1",
     "posts/b.md": "2",
     "posts/c.md": "3",
   });
-  service.clock.advance(60_000);
   gh.fault = { kind: "secondary429", only: ["raw", "blob"] };
   const limited = Array(3).fill("source-rate-limited").join(" ");
   for (let time = 0; time < 2; time++) assertEquals(await look(), limited);
@@ -130,7 +128,6 @@ Deno.test("a sort by front matter reads each file once", async () => {
   await using store = await openFile();
   await using site = await startSite(posts, { env, kv: await store.open() });
   const { service: { clock, services }, gh, repository } = site;
-  gh.addToken("token");
   const requested = watchBlobs(gh);
   const newest = {
     sort: "-frontMatter.date",
@@ -142,8 +139,7 @@ Deno.test("a sort by front matter reads each file once", async () => {
 
   requested.length = 0;
   const path = "posts/d001/post-00002.md";
-  await repository.commit({ [path]: "---\ndate: zzz\n---\n" });
-  clock.advance(60_000);
+  await site.push({ [path]: "---\ndate: zzz\n---\n" });
   const before = await site.service.list(newest);
   assertEquals([before.items[0]?.path, before.items[0]?.frontMatter], [path, {
     date: "zzz",

@@ -84,14 +84,14 @@ Deno.test("a local folder gives nothing hidden or from outside", async () => {
   await Deno.symlink("../../outside.md", `${folder.dir}/posts/link.md`);
   await Deno.symlink("../..", `${folder.dir}/posts/up`);
   const paths = [
-    ...[
-      "posts/.env",
-      ".git/config",
-      "posts/link.md",
-      "posts/up/outside.md",
-      "posts/up",
-    ],
-    ...["../outside.md", "posts/../../outside.md", "/etc/passwd"],
+    "posts/.env",
+    ".git/config",
+    "posts/link.md",
+    "posts/up/outside.md",
+    "posts/up",
+    "../outside.md",
+    "posts/../../outside.md",
+    "/etc/passwd",
   ];
   const requests = [
     ...paths.map(item),

@@ -129,7 +129,6 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
       env: { GITHUB_TOKEN: "ghp_canaryToken", ...env },
       ...change && { change },
     });
-    site.gh.addToken("ghp_canaryToken");
     await arrange?.(site);
 
     const response = await site.service.get(path, init);

@@ -274,7 +274,6 @@ Deno.test("200 random lists are those of a plain program", async () => {
   const files = Array.from({ length: 3_000 }, (_, number) => post(number));
   await using site = await startSite(files, { env: ENV });
   const { service, gh } = site;
-  gh.addToken("token");
   const requested = watchBlobs(gh);
   const all = files.map(([path, text]): Item => {
     const block = /^---\n(.*?)^---$/ms.exec(text)?.[1];

@@ -12,15 +12,13 @@ const ITEM = itemPath({ path: "posts/a.md" });
 const WITH_CONTENT = listPath({ includeContent: true });
 /** How much of an answer is read, in MiB; of a file hardly more than was announced. */
 const BOUNDS_MB = {
-  ...{
-    repo: 1,
-    commit: 1,
-    tree: 64,
-    "tree-recursive": 64,
-    graphql: 16,
-    blob: 0,
-    raw: 0,
-  },
+  repo: 1,
+  commit: 1,
+  tree: 64,
+  "tree-recursive": 64,
+  graphql: 16,
+  blob: 0,
+  raw: 0,
 };
 
 type Answer = (
@@ -35,7 +33,6 @@ async function start(
 ): Promise<Site> {
   const files = { "posts/a.md": "# A\n", "posts/b.md": "# B\n" };
   const site = await startSite(files, { env: { ...env } });
-  site.gh.addToken(TOKEN);
   site.gh.intercept = (_request, logged, real) =>
     logged.kind === kind ? answer(real) : null;
   return site;
@@ -75,19 +72,15 @@ Deno.test("no redirect leads to another host, port or scheme", async () => {
     `http://${api.host}@127.0.0.1:${port}/repos/octo/site`,
     `http://127.0.0.1:${port}#@${api.host}/repos/octo/site`,
     `http://127.0.0.1:${port}/..//${api.host}/repos/octo/site`,
-    ...[
-      "ftp:",
-      "data:application/json,{}",
-      "file:///etc/passwd",
-      "",
-      "http://",
-      "/user",
-    ],
-    ...[
-      "/repos/octo/site/../../user",
-      "/repos/octo%2f..%2f..%2fuser/x",
-      "/repos/../user",
-    ],
+    "ftp:",
+    "data:application/json,{}",
+    "file:///etc/passwd",
+    "",
+    "http://",
+    "/user",
+    "/repos/octo/site/../../user",
+    "/repos/octo%2f..%2f..%2fuser/x",
+    "/repos/../user",
   ];
   for (const env of [ENV, ANONYMOUS]) {
     for (const status of [301, 302, 307]) {
@@ -186,21 +179,21 @@ function endlessBody() {
 
 Deno.test("an answer of another kind is a failure of the source", async () => {
   const bodies = [
-    ...[
-      "null",
-      "[]",
-      "{}",
-      "0",
-      '""',
-      '{"tree":{}}',
-      '{"tree":[[]]}',
-      '{"data":[]}',
-      "",
-    ],
+    "null",
+    "[]",
+    "{}",
+    "0",
+    '""',
+    '{"tree":{}}',
+    '{"tree":[[]]}',
+    '{"data":[]}',
+    "",
     '{"private":"false","default_branch":"main"}',
     '{"private":false,"default_branch":7}',
     '{"__proto__":{"private":false,"default_branch":"main","tree":[]}}',
-    ...["[".repeat(100_000), "\ufeff", "\xff\xfe{}"],
+    "[".repeat(100_000),
+    "\ufeff",
+    "\xff\xfe{}",
   ];
   const ids = [
     "../../user",

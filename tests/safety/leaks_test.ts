@@ -84,16 +84,20 @@ function requests(owner: string): [string, RequestInit][] {
     {},
     { includeContent: true, token: "canaryQuery" },
     { sort: "-frontMatter.date", includeFrontMatter: true },
-    ...[{ collection: "none" }, { branch: "none" }, {
+    { collection: "none" },
+    { branch: "none" },
+    {
       page: 0,
       limit: "nothing",
-    }],
+    },
     local,
   ];
   const items: Parameters[] = [
-    ...[{ path: "posts/a.md" }, { path: "posts/b.md", format: "raw" }, {
+    { path: "posts/a.md" },
+    { path: "posts/b.md", format: "raw" },
+    {
       path: "none.md",
-    }],
+    },
     ...["blog", "unreadable"].map((repo) => ({
       ...local,
       repo,
@@ -105,7 +109,8 @@ function requests(owner: string): [string, RequestInit][] {
   const paths = [
     ...lists.map((parameters) => listPath({ owner, ...parameters })),
     ...items.map((parameters) => itemPath({ owner, ...parameters })),
-    ...[...others.split(" "), "/problems/source-failed"],
+    ...others.split(" "),
+    "/problems/source-failed",
   ];
   const inits = [{ method: "POST", body: "x" }, { method: "HEAD" }, {
     method: "OPTIONS",
@@ -171,7 +176,6 @@ Deno.test("nothing inside reaches a response or the log", async () => {
         responses++;
       }
     };
-    for (const token of TOKENS) gh.addToken(token);
 
     await sendAll("fine");
     for (const [index, fault] of FAULTS.entries()) {
@@ -216,12 +220,10 @@ Deno.test("an error shows its code and sentence only", async () => {
       status: 404,
       code: "canaryCode",
     }),
-    ...[
-      "canaryText",
-      { canary: "canaryObject", toString: () => "canaryText" },
-      null,
-      undefined,
-    ],
+    "canaryText",
+    { canary: "canaryObject", toString: () => "canaryText" },
+    null,
+    undefined,
   ];
   for (const error of errors) {
     await using site = await startSite(FILES, { env: DEBUG });

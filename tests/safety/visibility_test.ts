@@ -28,7 +28,6 @@ async function startWithSecrets(
 ): Promise<Site> {
   const settings = { GITHUB_TOKEN: TOKEN, ...env };
   const site = await startSite(FILES, { env: settings, ...kv && { kv } });
-  site.gh.addToken(TOKEN);
   site.gh.setVisibility("octo/site", "private");
   site.gh.add("octo/void", null, { visibility: "internal" });
   return site;
@@ -271,7 +270,9 @@ Deno.test("other settings on the same store give nothing private", async () => {
     await gh.down();
     clock.advance(60_000);
     await using service = await startService({
-      ...{ github: gh, clock, kv: await open() },
+      github: gh,
+      clock,
+      kv: await open(),
       env: { GITHUB_TOKEN: TOKEN, ...env, ...change },
     });
     for (const path of PATHS) {

@@ -3,7 +3,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { serveRepository } from "../github/served_repository.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import {
   openGitHub,
   type OpenOptions,
@@ -72,9 +72,7 @@ Deno.test("readBlobs() uses the raw host without a token, 8 at once", async () =
   ]);
   await gh.log.until(() => gh.log.inFlight === 8);
   // Were there more at once, they would be seen.
-  for (let turn = 0; turn < 20; turn++) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-  }
+  await turns(20);
   held.resolve(null);
   assertEquals(await pages, [{}, {}]);
   assertEquals([gh.counts(), gh.log.maxConcurrent, gh.quota(null).spent], [

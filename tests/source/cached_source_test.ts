@@ -18,7 +18,7 @@ import {
   type Snapshot,
   type Source,
 } from "../../lib/source/source.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import { charged, openStore, uncharged } from "./open_github.ts";
 
 const file = (name: string) => ({
@@ -27,7 +27,6 @@ const file = (name: string) => ({
   size: 1,
 });
 const bytes = (text: string) => new TextEncoder().encode(text);
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 const snapshot: Snapshot = {
   name: { owner: "octo", repo: "site" },
@@ -87,7 +86,12 @@ async function open() {
     edge: null,
   });
   return {
-    ...{ clock, store, kv, objects, counting, source },
+    clock,
+    store,
+    kv,
+    objects,
+    counting,
+    source,
     tree: (id: string, context = uncharged) =>
       source.tree(snapshot, id, context),
     blobs: (names: string, context = uncharged) =>
@@ -199,7 +203,7 @@ Deno.test("CachedSource blobs() requests what is missing in one batch", async ()
     blobs("bc", context),
     blobs("ac", context),
   ];
-  await turn();
+  await turns();
   counting.release();
   const [first, second, third] = await Promise.all(pages);
   assertEquals(counting.batches, [["id of a", "id of b"], ["id of c"]]);
@@ -235,7 +239,7 @@ Deno.test("CachedSource blobs() goes on while someone waits", async () => {
   const leave = async (names: string) => {
     const leaver = new AbortController();
     const left = blobs(names, charged(leaver.signal).context);
-    await turn();
+    await turns();
     leaver.abort(new Error("left"));
     await assertRejects(() => left, Error, "left");
   };
@@ -250,7 +254,7 @@ Deno.test("CachedSource blobs() goes on while someone waits", async () => {
   // The requests of that batch have not ended yet.
   const { misses, context } = charged();
   const pages = [stays, blobs("b", context), blobs("c", context)];
-  await turn();
+  await turns();
   counting.release();
   const [first, second, third] = await Promise.all(pages);
   assertEquals([first!.size, second!.size, third!.size], [1, 1, 1]);

@@ -39,7 +39,12 @@ async function startProcess(store: SharedStore, { scope = "s" } = {}) {
   const delayed: string[] = [];
   const onDelay = (name: string) => void delayed.push(name);
   const feed = new ChangeFeed({
-    ...{ tier, clock, scope, isRemote, onChange, onDelay },
+    tier,
+    clock,
+    scope,
+    isRemote,
+    onChange,
+    onDelay,
   });
   await feed.start();
   const second = async () => {
@@ -49,7 +54,13 @@ async function startProcess(store: SharedStore, { scope = "s" } = {}) {
     await pause();
   };
   return {
-    ...{ kv, delayed, heard, errors, reads, writes, second },
+    kv,
+    delayed,
+    heard,
+    errors,
+    reads,
+    writes,
+    second,
     publish: (...names: string[]) =>
       names.forEach((name) => feed.publish(name)),
     /** Waits until so many names were received, while seconds pass; fails by never ending. */

@@ -5,7 +5,7 @@ import type { GitHubRequest } from "../../lib/source/github/client.ts";
 import { consequencesOf } from "../../lib/source/source_failure.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import { serveRepository } from "../github/served_repository.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import {
   openClient,
   openGitHub,
@@ -27,14 +27,12 @@ async function open(
     url: string,
     accept = "application/json",
   ) => ({
-    ...{
-      kind,
-      url,
-      owner: "octo",
-      accept,
-      context: uncharged,
-      maxBytes: 1 << 20,
-    },
+    kind,
+    url,
+    owner: "octo",
+    accept,
+    context: uncharged,
+    maxBytes: 1 << 20,
   });
   const object = `object(oid: "${"0".repeat(40)}") { ... on Blob { text } }`;
   const query =
@@ -246,9 +244,7 @@ Deno.test("GitHubClient sends one request first after a limit", async () => {
       Array.from({ length: 5 }, () => status(request)),
     );
     await gh.log.until(() => gh.log.inFlight === 1);
-    for (let turn = 0; turn < 20; turn++) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
+    await turns(20);
     assertEquals(gh.requests.length, 1);
     held.resolve(null);
     assertEquals(await answers, [200, 200, 200, 200, 200]);

@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { RefChecks } from "../../lib/source/ref_checks.ts";
 import type { Source } from "../../lib/source/source.ts";
 import { SourceRetries } from "../../lib/source/source_retries.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import { uncharged } from "./open_github.ts";
 
 /** Checks over a source that counts them; every ref is at the commit `commit.id`. */
@@ -17,7 +17,6 @@ function openHeld() {
   const waiting: (() => void)[] = [];
   const pauses = {
     isOn: false,
-    turn: () => new Promise((resume) => setTimeout(resume, 0)),
     /** Ends the checks under way; gives their number. */
     step() {
       const ended = waiting.splice(0);
@@ -37,8 +36,12 @@ function openHeld() {
     },
   } as unknown as Source;
   const refs = new RefChecks({
-    ...{ source, clock, kv: null, retries: new SourceRetries(clock) },
-    ...{ freshForMs: 60_000, commitIds: false },
+    source,
+    clock,
+    kv: null,
+    retries: new SourceRetries(clock),
+    freshForMs: 60_000,
+    commitIds: false,
     edge: {
       checkEveryMs: 300_000,
       mayCheck: () => true,
@@ -82,7 +85,7 @@ Deno.test("recheck() checks eight refs at once, the pushed one first", async () 
   await use(20);
   pauses.isOn = true;
   const ended = refs.recheck("o/r", "b7");
-  await pauses.turn();
+  await turns();
   assertEquals([checked[0], checked.length], ["b7", 8]);
   pauses.release();
   await ended;
@@ -97,8 +100,8 @@ Deno.test("recheck() leaves the rest to a later one", async () => {
   const rechecks: Promise<void>[] = [];
   for (let n = 0; n < 10; n++) {
     rechecks.push(refs.recheck("o/r", `b${n * 20}`));
-    for (let turns = 0; turns < 3; turns++) {
-      await pauses.turn();
+    for (let n = 0; n < 3; n++) {
+      await turns();
       most = Math.max(most, pauses.step());
     }
   }

@@ -62,7 +62,12 @@ export async function openRefs(options: Omit<OpenOptions, "clock"> = {}) {
   const statuses = () => gh.requests.map(({ status }) => status);
   return {
     ...first,
-    ...{ clock, gh, git: repository, store, start, statuses },
+    clock,
+    gh,
+    git: repository,
+    store,
+    start,
+    statuses,
     refreshDue: () => refs.refreshDue(() => true),
     /** Makes these branches, which count as in use from now on. */
     async use(...branches: string[]) {

@@ -65,7 +65,6 @@ for (const token of [null, "t1"]) {
       await using site = await startSite(files, { env });
       const { gh, repository, service } = site;
       const { clock } = service;
-      if (token !== null) gh.addToken(token);
       const texts = () =>
         Promise.all(
           paths.map(async (path) => (await service.get(path)).text()),

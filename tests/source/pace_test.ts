@@ -7,16 +7,14 @@ import { tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
 import { serveRepository } from "../github/served_repository.ts";
 import { listPath } from "../service.ts";
 import { startSite } from "../site.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 import { silentLog, uncharged } from "./open_github.ts";
 
 /** Lets everything happen that takes no time of the clock. */
 async function settle(requests: readonly unknown[]): Promise<void> {
   for (let before = -1; before !== requests.length;) {
     before = requests.length;
-    for (let turn = 0; turn < 10; turn++) {
-      await new Promise((resume) => setTimeout(resume, 0));
-    }
+    await turns(10);
   }
 }
 

@@ -4,21 +4,9 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { countReads } from "../cache/watched_kv.ts";
-import { charged, uncharged } from "./open_github.ts";
+import { uncharged } from "./open_github.ts";
 import { NAMED, openRefs } from "./open_refs.ts";
-
-Deno.test("concurrent requests share one check", async () => {
-  await using opened = await openRefs(NAMED);
-  const { clock, gh, resolve } = opened;
-  const { misses, context } = charged();
-  for (let round = 1; round <= 2; round++) {
-    const all = await Promise.all([1, 2, 3].map(() => resolve({ context })));
-    assertEquals(gh.requests.length, round);
-    assertEquals(new Set(all.map(({ commit }) => commit)).size, 1);
-    clock.advance(60_000);
-  }
-  assertEquals(misses, [false, true, true]);
-});
+import { turns } from "../test_clock.ts";
 
 Deno.test("refreshDue() checks requested refs after 50 s", async () => {
   await using opened = await openRefs(NAMED);
@@ -172,7 +160,7 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
       // Two requests a check, 64 at once: the others are given up in the queue at the same time.
       if (round === 0) await gh.log.until(() => gh.pauses.waiting === 64);
       for (let turn = 0; turn < 30; turn++) {
-        await new Promise((resolve) => setTimeout(resolve, 0));
+        await turns();
         clock.advance(1_000);
       }
       assertEquals(await found, queries.map(() => "stale"));
@@ -232,10 +220,4 @@ Deno.test("resolve() hides a commit with its repository", async () => {
   assertEquals(await outcome({ branch: commit }), "repository-not-found");
   gh.fault = { kind: "status", status: 500 };
   assertEquals(await outcome({ branch: commit }), "repository-not-found");
-});
-
-Deno.test("resolve() knows no commit where repositories are chosen", async () => {
-  await using opened = await openRefs(NAMED);
-  const { commit } = await opened.resolve();
-  assertEquals(await opened.outcome({ branch: commit }), "branch-not-found");
 });

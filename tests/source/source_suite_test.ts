@@ -105,7 +105,11 @@ async function openSample() {
   };
   await commit(sampleFiles);
   return {
-    ...{ root, git, clock, gh, commit },
+    root,
+    git,
+    clock,
+    gh,
+    commit,
     async [Symbol.asyncDispose]() {
       await gh[Symbol.asyncDispose]();
       await Deno.remove(root, { recursive: true });

@@ -138,7 +138,6 @@ Deno.test("what a check ahead of need finds missing is not served", async () => 
   const env = { ...SILENT, GITHUB_TOKEN: "t1" };
   await using site = await startSite({ "posts/a.md": "A\n" }, { env });
   const { gh, service } = site;
-  gh.addToken("t1");
   assertEquals(await answers(service), [200]);
   gh.remove("octo/site");
   service.clock.advance(50_000);

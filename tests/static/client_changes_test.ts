@@ -99,10 +99,10 @@ Deno.test("changes() yields all files, and then each change", async () => {
 
 Deno.test("changes() follows a data file as one file", async () => {
   await using parts = await startClient();
-  const { client, site: { repository, service } } = parts;
+  const { client, site } = parts;
+  const { repository } = site;
   const path = "posts/data/m.csv";
-  await repository.commit({ [path]: "n\n1\n", "posts/data/x/m.csv": "" });
-  service.clock.advance(60_000);
+  await site.push({ [path]: "n\n1\n", "posts/data/x/m.csv": "" });
   parts.onWait = () => repository.commit({ [path]: "n\n2\n" });
   const updates = client.changes({ ...POSTS, collection: path });
   assertEquals(await take(updates, 2), [["all", `+${path}`], [`~${path}`]]);

@@ -57,14 +57,13 @@ async function startClient(
 Deno.test("CollectionsClient sends every parameter, filters under their names", async () => {
   await using parts = await startClient();
   const page = await parts.client.listItems({
-    ...{
-      ...POSTS,
-      branch: "main",
-      limit: 2,
-      sort: "-frontMatter.n",
-      facets: "frontMatter.odd",
-    },
-    ...{ includeFrontMatter: true, includeContent: undefined },
+    ...POSTS,
+    branch: "main",
+    limit: 2,
+    sort: "-frontMatter.n",
+    facets: "frontMatter.odd",
+    includeFrontMatter: true,
+    includeContent: undefined,
     filter: {
       "frontMatter.odd": true,
       "frontMatter.n": { gte: 2, lt: 6 },
@@ -83,7 +82,10 @@ Deno.test("CollectionsClient sends every parameter, filters under their names", 
   assertEquals(page.facets, { "frontMatter.odd": [{ value: true, count: 2 }] });
 
   const item = await parts.client.getItemBySlug({
-    ...{ ...POSTS, slug: "p3", includeNeighbors: true, includeHtml: true },
+    ...POSTS,
+    slug: "p3",
+    includeNeighbors: true,
+    includeHtml: true,
     filter: { "frontMatter.n": { gte: 2, lt: 5 } },
   });
   assertEquals([item.previous?.slug, item.name, item.next?.slug], [
@@ -245,8 +247,7 @@ Deno.test("CollectionsClient with reuse revalidates by ETag, its own headers too
   ]);
   assertEquals(sent[1]!.headers.get("authorization"), "Bearer x");
   assertEquals(third.items.length, 7);
-  await parts.site.repository.commit({ "posts/p8.md": "# 8\n" });
-  parts.site.service.clock.advance(60_000);
+  await parts.site.push({ "posts/p8.md": "# 8\n" });
   assertEquals((await client.listItems(POSTS)).items.length, 8);
 });
 
@@ -258,8 +259,7 @@ Deno.test("CollectionsClient.items() requests the largest pages, and pins the co
   for await (const { name } of parts.client.items(POSTS)) {
     if (names.push(name) > 1) continue;
     // A file that comes first moves every other: by the branch, the last of page 1 would come again.
-    await parts.site.repository.commit({ "posts/00000.txt": "new" });
-    parts.site.service.clock.advance(60_000);
+    await parts.site.push({ "posts/00000.txt": "new" });
   }
   for await (
     const _ of parts.client.items({ ...POSTS, includeContent: true })
@@ -557,7 +557,8 @@ Deno.test("assetUrl() resolves an address as in Markdown", async () => {
   const { client } = parts;
   const item = await client.getItemBySlug({
     ...POSTS,
-    ...{ slug: "2026/ä b", includeHtml: true },
+    slug: "2026/ä b",
+    includeHtml: true,
   });
   const html = item.html!.replaceAll("&amp;", "&");
   const rows = [
@@ -599,7 +600,8 @@ Deno.test("savePictures() saves each picture once, and no other file", async () 
   const { client, sent } = parts;
   const { html } = await client.getItemBySlug({
     ...POSTS,
-    ...{ slug: "a", includeHtml: true },
+    slug: "a",
+    includeHtml: true,
   });
   const saved: [name: string, text: string][] = [];
   const withPictures = savePictures(client, ({ name, bytes }) => {

@@ -33,18 +33,28 @@ const COMPILERS: Readonly<Record<string, readonly string[]>> = {
   "with the types of Node and without those of the DOM": [
     "typescript/bin/tsc",
     ...NODE,
-    ...["--module", "nodenext", "--target", "es2022"],
+    "--module",
+    "nodenext",
+    "--target",
+    "es2022",
   ],
   "for a bundler": [
     "typescript/bin/tsc",
     ...DOM,
-    ...["--module", "esnext", "--moduleResolution", "bundler"],
+    "--module",
+    "esnext",
+    "--moduleResolution",
+    "bundler",
   ],
   "by the oldest supported version": [
     "oldest/bin/tsc",
     ...DOM,
-    ...["--module", "esnext", "--moduleResolution", "node"],
-    ...["--target", "es2022"],
+    "--module",
+    "esnext",
+    "--moduleResolution",
+    "node",
+    "--target",
+    "es2022",
   ],
 };
 

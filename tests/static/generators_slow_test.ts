@@ -65,7 +65,9 @@ async function pagesIn(folder: string): Promise<ReadonlyMap<string, string>> {
 async function startBlog(folder = `${root}/examples`) {
   const service = await startService({ env: { LOCAL_REPOS_DIR: folder } });
   const { items } = await service.list({
-    ...{ owner: "local", repo: "blog", collection: "posts" },
+    owner: "local",
+    repo: "blog",
+    collection: "posts",
     "filter[name]": "*.md",
     "filter[frontMatter.draft]": "!true",
   });

@@ -53,12 +53,11 @@ Deno.test("hits are sent while the content thread is busy", async () => {
 Deno.test("hits are sent while a collection is indexed", async () => {
   await using site = await open();
   const text = "some words of a post ".repeat(2_000);
-  await site.repository.commit(
+  await site.push(
     Object.fromEntries(
       Array.from({ length: 100 }, (_, n) => [`large/${n}.md`, `${n} ${text}`]),
     ),
   );
-  site.service.clock.advance(60_000);
   await site.service.list({ collection: "posts" });
   let isPending = true;
   const search = site.service.list({ collection: "large", search: "post" })

@@ -4,10 +4,7 @@ import {
   type JobOptions,
 } from "../../lib/work/background_jobs.ts";
 import { CollectionsError, problem } from "../../lib/errors.ts";
-import { TestClock } from "../test_clock.ts";
-
-/** Lets everything that is ready run. */
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+import { TestClock, turns } from "../test_clock.ts";
 
 /** Jobs whose work ends when the test ends it, and the keys of those that were started, in order. */
 function open() {
@@ -18,7 +15,10 @@ function open() {
   const ends = new Map<string, (result: unknown) => void>();
   const run = (key: string, options: Partial<JobOptions<unknown>> = {}) =>
     jobs.run<unknown>({
-      ...{ key, client: key, waitMs: 8_000, onStart() {} },
+      key,
+      client: key,
+      waitMs: 8_000,
+      onStart() {},
       work(signal) {
         started.push(key);
         signals.set(key, signal);
@@ -30,7 +30,7 @@ function open() {
     });
   const end = async (key: string) => {
     ends.get(key)!(`${key} is done`);
-    await turn();
+    await turns();
   };
   return { jobs, clock, started, signals, run, end };
 }
@@ -52,12 +52,12 @@ Deno.test("BackgroundJobs gives all requests the result of one run", async () =>
     run("a", { onStart }),
     run("a", { onStart, client: "other" }),
   ];
-  await turn();
+  await turns();
   await end("a");
   assertEquals(await Promise.all(results), ["a is done", "a is done"]);
   assertEquals([started, charges], [["a"], 1]);
   const again = run("a", { onStart });
-  await turn();
+  await turns();
   await end("a");
   assertEquals([await again, charges], ["a is done", 2]);
 });
@@ -73,7 +73,7 @@ Deno.test("BackgroundJobs refuses the client that cannot pay, no other", async (
   );
   const other = run("a");
   await refused;
-  await turn();
+  await turns();
   await end("a");
   assertEquals([await other, started], ["a is done", ["a"]]);
 });
@@ -81,7 +81,7 @@ Deno.test("BackgroundJobs refuses the client that cannot pay, no other", async (
 Deno.test("BackgroundJobs goes on for a request that returns", async () => {
   const { run, end, clock, started, signals } = open();
   const first = run("a");
-  await turn();
+  await turns();
   clock.advance(8_000);
   assertEquals(await first, "running");
   clock.advance(14_999);
@@ -99,14 +99,14 @@ Deno.test("BackgroundJobs goes on for a request that returns", async () => {
 Deno.test("BackgroundJobs stops once no request returns", async () => {
   const { run, clock, started, signals } = open();
   const first = run("a");
-  await turn();
+  await turns();
   clock.advance(8_000);
   assertEquals(await first, "running");
   clock.advance(15_000);
-  await turn();
+  await turns();
   assertEquals([signals.get("a")!.aborted, clock.timerCount], [true, 0]);
   void run("a");
-  await turn();
+  await turns();
   assertEquals(started, ["a", "a"], "a stopped job cannot be joined");
 });
 
@@ -115,13 +115,13 @@ Deno.test("BackgroundJobs stops once all requests have left", async () => {
   const leaving = [new AbortController(), new AbortController()];
   const waits = leaving.map(({ signal }) => run("a", { signal }));
   const left = waits.map((wait) => assertRejects(() => wait, Error, "left"));
-  await turn();
+  await turns();
   for (const [index, { signal }] of leaving.entries()) {
     assertEquals([signal.aborted, signals.get("a")!.aborted], [false, false]);
     leaving[index]!.abort(new Error("left"));
     await left[index];
   }
-  await turn();
+  await turns();
   assertEquals(signals.get("a")!.aborted, true);
 });
 
@@ -178,7 +178,7 @@ Deno.test("BackgroundJobs close() aborts all, and takes nothing more", async () 
   const stopped = (key: string) =>
     assertRejects(() => run(key), Error, "the service stops");
   const all = ["1", "2"].map(stopped);
-  await turn();
+  await turns();
   jobs.close();
   await Promise.all(all);
   assertEquals([...signals.values()].map(({ aborted }) => aborted), [

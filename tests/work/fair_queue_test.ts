@@ -5,7 +5,7 @@ import {
   type FairQueueOptions,
   type Permit,
 } from "../../lib/work/fair_queue.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 
 /** A queue, and permits by name in the order in which they were granted. */
 function open(options: Partial<FairQueueOptions> = {}) {
@@ -28,15 +28,14 @@ function open(options: Partial<FairQueueOptions> = {}) {
       await queue.acquire({ client: name.slice(0, 1), ...given }),
     );
   };
-  const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   const release = async (...names: string[]) => {
     for (const name of names) {
       granted.get(name)!.release();
-      await turn();
+      await turns();
     }
   };
   const names = async () => {
-    await turn();
+    await turns();
     return [...granted.keys()].join(" ");
   };
   return { acquire, clock, granted, names, queue, release };

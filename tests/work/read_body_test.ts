@@ -1,11 +1,10 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { bodyMemory, readBody } from "../../lib/work/read_body.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 
 const MIB = 1 << 20;
 const PIECE = 64 << 10;
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 /** A body of so many pieces, and how many of them were read. */
 function pieces(count: number) {
@@ -117,7 +116,7 @@ Deno.test("readBody() lets long bodies pass huge ones", async () => {
   const { memory, read, used } = open();
   const others = await memory.rest.acquire({ client: "b", weight: 56 * MIB });
   const huge = read(9 * 16);
-  while (memory.rest.waiting < 1) await turn();
+  while (memory.rest.waiting < 1) await turns();
   const long = await read(8 * 16);
   long.release();
   others.release();
@@ -143,7 +142,7 @@ Deno.test("readBody() rejects a body that waits or is not read", async () => {
     Error,
     "left",
   );
-  while (memory.first.waiting < 2) await turn();
+  while (memory.first.waiting < 2) await turns();
   leaving.abort(new Error("left"));
   await left;
   clock.advance(10_000);

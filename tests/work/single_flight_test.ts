@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { SingleFlight } from "../../lib/work/single_flight.ts";
+import { turns } from "../test_clock.ts";
 
 /** Work that the test ends by hand, and the signals that it was started with. */
 function manual() {
@@ -11,22 +12,6 @@ function manual() {
   };
   return { work, resolve, reject, signals };
 }
-
-const turn = () => new Promise((resume) => setTimeout(resume, 0));
-
-Deno.test("SingleFlight run() starts one flight a key", async () => {
-  const flights = new SingleFlight<string>();
-  const { work, resolve, signals } = manual();
-  const runs = [flights.run("a", work), flights.run("a", work)];
-  assertEquals(await flights.run("b", () => Promise.resolve("other")), "other");
-  assertEquals([signals.length, flights.has("a"), flights.has("b")], [
-    1,
-    true,
-    false,
-  ]);
-  resolve("done");
-  assertEquals(await Promise.all(runs), ["done", "done"]);
-});
 
 Deno.test("SingleFlight run() forgets a flight before its result", async () => {
   const flights = new SingleFlight<number>();
@@ -48,7 +33,7 @@ Deno.test("SingleFlight run() aborts the flight when all have left", async () =>
   const runs = controllers.map(({ signal }) =>
     flights.run("a", first.work, signal)
   );
-  await turn();
+  await turns();
   for (const [i, run] of runs.entries()) {
     assertEquals([first.signals[0]!.aborted, flights.has("a")], [false, true]);
     controllers[i]!.abort(new Error("left"));
@@ -66,20 +51,8 @@ Deno.test("SingleFlight run() aborts the flight when all have left", async () =>
   );
   const stays = flights.run("a", second.work);
   first.reject(new Error("late, heard by nobody"));
-  await turn();
+  await turns();
   assertEquals([second.signals.length, flights.has("a")], [1, true]);
   second.resolve("done");
   assertEquals([await stays, second.signals[0]!.aborted], ["done", false]);
-});
-
-Deno.test("SingleFlight settled() waits for the flights of that moment", async () => {
-  const flights = new SingleFlight<string>();
-  const { work, reject } = manual();
-  const failed = assertRejects(() => flights.run("a", work), Error, "failed");
-  let isSettled = false;
-  const settled = flights.settled().then(() => isSettled = true);
-  await turn();
-  assertEquals(isSettled, false);
-  reject(new Error("failed"));
-  await Promise.all([failed, settled]);
 });

@@ -36,7 +36,9 @@ async function start(
   const opened = parts.move();
   let count = 0;
   return {
-    ...{ clock, gh, service },
+    clock,
+    gh,
+    service,
     /** The status of a request that no cache can answer. */
     async request(owner: string): Promise<number> {
       const branch = `b${count++}`;
@@ -184,7 +186,8 @@ Deno.test("openServices() stops at an unusable key and hides it", async () => {
   ];
   for (const [name, value] of rows) {
     const env: Record<string, string> = {
-      ...{ LOCAL_REPOS_DIR: "none", GITHUB_APP_ID: "1" },
+      LOCAL_REPOS_DIR: "none",
+      GITHUB_APP_ID: "1",
       [name]: value,
     };
     const config = parseSettings((name) => env[name]);

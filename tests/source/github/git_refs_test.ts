@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { freshnessOf } from "../../http/freshness_of.ts";
-import { itemPath, listPath } from "../../service.ts";
+import { listPath } from "../../service.ts";
 import { startGitSite } from "../../site.ts";
 
 const MINUTE_MS = 60_000;
@@ -34,14 +34,13 @@ const notFound = (branch: string) =>
 
 Deno.test("a service without a token checks refs by ls-refs alone", async () => {
   await using site = await start();
-  const { service: { clock, services }, repository } = site;
+  const { service: { clock, services } } = site;
   const list = () => freshnessOf(site);
   assertEquals(await cost(site, list), [COLD, 1]);
   clock.advance(MINUTE_MS);
   assertEquals(await cost(site, list), [{}, 1]);
   assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
-  await repository.commit({ "posts/b.md": "" });
-  clock.advance(MINUTE_MS);
+  await site.push({ "posts/b.md": "" });
   assertEquals(await cost(site, list), [COLD, 1]);
   assertEquals((await freshnessOf(site))[0], "a b");
   const metrics = services.metrics.toText();
@@ -130,15 +129,13 @@ Deno.test("blocked repositories do not stop ls-refs for others", async () => {
 
 Deno.test("refs are checked by ls-refs while every token waits", async () => {
   await using site = await start({ GITHUB_TOKEN: "t1", LOG_LEVEL: "silent" });
-  const { gh, repository, service: { clock, services } } = site;
-  gh.addToken("t1");
+  const { gh, service: { clock, services } } = site;
   await freshnessOf(site);
   gh.fault = ({ token }) =>
     token === 0 ? { kind: "secondary429", retryAfterSeconds: 150 } : null;
   clock.advance(MINUTE_MS);
   await freshnessOf(site);
-  await repository.commit({ "posts/b.md": "" });
-  clock.advance(MINUTE_MS);
+  await site.push({ "posts/b.md": "" });
   const list = async () => assertEquals((await freshnessOf(site))[0], "a b");
   assertEquals(await cost(site, list), [COLD, 1], "no request with the token");
   clock.advance(50_000);
@@ -156,7 +153,7 @@ Deno.test("an unchanged commit is fresh while the quota is spent", async () => {
   await using site = await startGitSite(FILES, {
     env: { MISSES_PER_MINUTE: "10" },
   });
-  const { gh, repository, service: { clock } } = site;
+  const { gh, service: { clock } } = site;
   await freshnessOf(site);
   gh.fault = { kind: "quota403", resetAtMs: clock.now() + 3_600_000 };
   clock.advance(MINUTE_MS);
@@ -167,8 +164,7 @@ Deno.test("an unchanged commit is fresh while the quota is spent", async () => {
   ]);
   // Its age counts from the last check that found the older commit, however many came after it.
   for (let minute = 1; minute <= 5; minute++) {
-    await repository.commit({ [`posts/b${minute}.md`]: "" });
-    clock.advance(MINUTE_MS);
+    await site.push({ [`posts/b${minute}.md`]: "" });
     for (let request = 0; request < 20; request++) {
       const [slugs, status, age] = await freshnessOf(site);
       assertEquals([slugs, age], ["a", `${60 * minute}`]);
@@ -257,19 +253,9 @@ Deno.test("a move is followed, and its target must be allowed too", async () => 
   }
 });
 
-Deno.test("40 hex digits are no commit id with ALLOWED_REPOS", async () => {
-  await using site = await start({ ALLOWED_REPOS: "octo/*" });
-  const commit = await site.repository.head();
-  const { code } = await site.service.problem(
-    itemPath({ path: "posts/a.md", branch: commit }),
-  );
-  assertEquals([code, site.gh.counts()], ["branch-not-found", {}]);
-});
-
 Deno.test("a token is used while it is valid, then ls-refs", async () => {
   await using site = await start({ GITHUB_TOKEN: "t1", LOG_LEVEL: "silent" });
   const { gh, bridge, service: { clock, services } } = site;
-  gh.addToken("t1");
   await freshnessOf(site);
   assertEquals(bridge.requests, []);
   gh.revokeToken("t1");

@@ -13,7 +13,7 @@ import { consequencesOf } from "../../../lib/source/source_failure.ts";
 import { GitHttpBridge } from "../../github/git_http_bridge.ts";
 import { makeGitRepository } from "../../github/git_repository.ts";
 import { GithubState } from "../../github/github_state.ts";
-import { TestClock } from "../../test_clock.ts";
+import { TestClock, turns } from "../../test_clock.ts";
 import { openClient, uncharged } from "../open_github.ts";
 
 const TYPE = "application/x-git-upload-pack-result";
@@ -37,7 +37,10 @@ async function serve(branch = "main") {
     return lsRefs({ client, clock, gitUrl }, query, context);
   };
   return {
-    ...{ repository, state, bridge, ask },
+    repository,
+    state,
+    bridge,
+    ask,
     async [Symbol.asyncDispose]() {
       await bridge[Symbol.asyncDispose]();
       await repository[Symbol.asyncDispose]();
@@ -293,7 +296,7 @@ Deno.test("lsRefs() stops reading past the name among 10,000 refs", async () => 
     );
     bridge.intercept = respond;
     assertEquals(await outcomeOf(ask(name)), candidate);
-    while (!state.isLeft) await new Promise((resume) => setTimeout(resume, 1));
+    while (!state.isLeft) await turns();
     assert(state.bytes < 2 * MIB, `${state.bytes}`);
   }
 });

@@ -178,13 +178,19 @@ const RECORDED: readonly Recorded[] = [
   {
     name: "bad credentials",
     source: "hub4j/github-api, AppTest/testCredentialValid",
-    ...{ to: "first token", status: 401, ...goesOn, log: [refused] },
+    to: "first token",
+    status: 401,
+    ...goesOn,
+    log: [refused],
     body: { message: "Bad credentials", documentation_url: DOCS },
   },
   {
     name: "a second factor",
     source: "PyGithub ReplayData, SpecificExceptions.test2FARequired",
-    ...{ to: "first token", status: 401, ...goesOn, log: [refused] },
+    to: "first token",
+    status: 401,
+    ...goesOn,
+    log: [refused],
     headers: { "x-github-otp": "required; app" },
     body: {
       message: "Must specify two-factor authentication OTP code.",
@@ -266,7 +272,8 @@ const RECORDED: readonly Recorded[] = [
     451,
     "repository-blocked",
   ], {
-    ...{ status: 451, body: blocked("dmca") },
+    status: 451,
+    body: blocked("dmca"),
   }),
   about("blocked by terms", "OpenAPI, forbidden_gist; octokit/octokit.rb#563", [
     451,
@@ -351,7 +358,6 @@ for (const recorded of RECORDED) {
         const { gh, service } = site;
         // A whole second, as headers state times.
         service.clock.advance(1000 - service.clock.now() % 1000);
-        for (const token of tokens) gh.addToken(token);
         if (isKnown) await freshnessOf(site);
         service.clock.advance(MINUTE_MS);
         answerWith(site, recorded);
@@ -388,7 +394,6 @@ for (const recorded of RECORDED) {
 Deno.test("a 403 to each token and without one is not found", async () => {
   await using site = await startSite(FILES, { env: { GITHUB_TOKEN: "t1,t2" } });
   const { gh, service } = site;
-  for (const token of ["t1", "t2"]) gh.addToken(token);
   gh.fault = { kind: "status", status: 403, message: LIFETIME(366) };
   assertEquals(await freshnessOf(site), [404, "repository-not-found"]);
   const lines = service.logLines("token set aside");
@@ -409,7 +414,6 @@ Deno.test("a private repository is not lost with its token", async () => {
     const env = { GITHUB_TOKEN: "t1", ALLOWED_REPOS: "octo/*" };
     await using site = await startGitSite(FILES, { env });
     const { gh, repository, service } = site;
-    gh.addToken("t1");
     gh.setVisibility("octo/site", "private");
     gh.add("octo/second", repository, { visibility: "private" });
     assertEquals((await freshnessOf(site))[0], "a");
@@ -430,7 +434,6 @@ Deno.test("a private repository is not lost with its token", async () => {
 Deno.test("a token that is set aside is used for other owners", async () => {
   await using site = await startSite(FILES, { env: { GITHUB_TOKEN: "t1" } });
   const { gh, repository, service: { clock } } = site;
-  gh.addToken("t1");
   gh.add("other/site", repository);
   const paths = ["octo", "other"]
     .map((owner) =>
@@ -564,7 +567,6 @@ for (
       });
       const { gh, service } = site;
       service.clock.advance(1000 - service.clock.now() % 1000);
-      for (const token of tokens) gh.addToken(token);
       gh.intercept = (_request, { kind, token }) =>
         kind === "graphql" && token === 0
           ? reply(
