@@ -1,11 +1,7 @@
 // The tasks of the content thread. Each function is loaded on the thread that
 // runs it.
 
-import { type Task, whole } from "../thread/compute.ts";
-import type { CollectionsInput, DescribedCollections } from "./collections.ts";
-import type { Missing } from "./derived.ts";
-import type { DescribeInput, Description } from "./describe.ts";
-import type { FeedInput, SitemapInput, Undated } from "./feed.ts";
+import { whole } from "../thread/compute.ts";
 
 /** Derives the front matter of files. The thread keeps it. */
 export const deriveTask = {
@@ -20,22 +16,22 @@ export const renderTask = {
 };
 
 /** Builds the items of a page as JSON. */
-export const describeTask: Task<DescribeInput, Description | Missing> = {
-  ...whole("describe", async () => (await import("./describe.ts")).describe),
-  moveOutput: (output) => "json" in output ? [output.json.buffer] : [],
-};
+export const describeTask = whole(
+  "describe",
+  async () => (await import("./describe.ts")).describe,
+);
 
 /** Writes a feed. */
-export const feedTask: Task<FeedInput, Uint8Array<ArrayBuffer> | Undated> = {
-  ...whole("feed", async () => (await import("./feed.ts")).writeFeed),
-  moveOutput: (output) => "undated" in output ? [] : [output.buffer],
-};
+export const feedTask = whole(
+  "feed",
+  async () => (await import("./feed.ts")).writeFeed,
+);
 
 /** Writes a sitemap. */
-export const sitemapTask: Task<SitemapInput, Uint8Array<ArrayBuffer>> = {
-  ...whole("sitemap", async () => (await import("./feed.ts")).writeSitemap),
-  moveOutput: (bytes) => [bytes.buffer],
-};
+export const sitemapTask = whole(
+  "sitemap",
+  async () => (await import("./feed.ts")).writeSitemap,
+);
 
 /** Selects the files of a list. */
 export const selectTask = whole(
@@ -86,16 +82,10 @@ export const declarationsTask = whole(
 );
 
 /** Describes the collections of a repository. */
-export const collectionsTask: Task<
-  CollectionsInput,
-  DescribedCollections | Missing
-> = {
-  ...whole(
-    "collections",
-    async () => (await import("./collections.ts")).describeCollections,
-  ),
-  moveOutput: (output) => "text" in output ? [output.text.buffer] : [],
-};
+export const collectionsTask = whole(
+  "collections",
+  async () => (await import("./collections.ts")).describeCollections,
+);
 
 /** Joins the parts of a listing. */
 export const joinListsTask = whole(

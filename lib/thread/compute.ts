@@ -35,7 +35,10 @@ export interface Task<Input, Output> {
   readonly moveOutput?: (output: Output) => ArrayBuffer[];
 }
 
-/** Makes a task of a single piece of work. */
+/**
+ * Makes a task of a single piece of work. Bytes in its output are moved, so the
+ * thread must not keep them.
+ */
 export function whole<Input, Output>(
   name: string,
   load: () => Promise<(input: Input) => Output>,
@@ -46,6 +49,10 @@ export function whole<Input, Output>(
       const work = await load();
       return (input, pace) => pace.within(() => work(input));
     },
+    moveOutput: (output) =>
+      (output instanceof Uint8Array ? [output] : Object.values(output ?? {}))
+        .map((value) => value instanceof Uint8Array ? value.buffer : null)
+        .filter((buffer) => buffer instanceof ArrayBuffer),
   };
 }
 
