@@ -19,10 +19,11 @@ const MAX_TAGS = 30;
 const MAX_PENDING = 1_000;
 const EVERY_MS = 1_000;
 /**
- * An older answer that was under way during a purge is stored after it. A
- * second purge removes that.
+ * An older answer that was under way during a purge is stored after it. So is
+ * one of a process that has not heard of the change. A second purge removes
+ * them.
  */
-const AGAIN_AFTER_MS = 5_000;
+const AGAIN_AFTER_MS = 2_500;
 /** By then the second purge is sent, or its process has ended. */
 const TAKE_OVER_AFTER_MS = 10_000;
 const CLAIM_KEPT_MS = 60_000;
@@ -87,7 +88,7 @@ export class CachePurge {
   }
 
   /**
-   * Purges a tag from every cache at once, and again 5 s later. If `change` is
+   * Purges a tag from every cache at once, and again 2.5 s later. If `change` is
    * given, only one of the processes that call this with it does so. Resolves
    * when they agree. Never rejects.
    */

@@ -115,6 +115,7 @@ export class GitHistory {
     signal?.throwIfAborted();
     context.charge(PROCESS_MS);
     const path = await Deno.realPath(folder);
+    const stop = new AbortController();
     const child = new Deno.Command("git", {
       args: ["-C", path, ...OPTIONS, ...args],
       clearEnv: true,
@@ -122,22 +123,15 @@ export class GitHistory {
       stdin: "null",
       stdout: "piped",
       stderr: "null",
+      signal: AbortSignal.any([stop.signal, ...signal ? [signal] : []]),
     }).spawn();
-    const stop = () => {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // It has ended by itself.
-      }
-    };
-    signal?.addEventListener("abort", stop);
-    const cancel = this.clock.setTimer(TIMEOUT_MS, stop);
+    const cancel = this.clock.setTimer(TIMEOUT_MS, () => stop.abort());
     try {
       const parts: Uint8Array[] = [];
       let length = 0;
       for await (const part of child.stdout) {
         length += part.length;
-        if (length > maxBytes) stop();
+        if (length > maxBytes) stop.abort();
         else parts.push(part);
       }
       const { success } = await child.status;
@@ -145,7 +139,6 @@ export class GitHistory {
       return success ? await new Blob(parts as BlobPart[]).text() : null;
     } finally {
       cancel();
-      signal?.removeEventListener("abort", stop);
     }
   }
 }
