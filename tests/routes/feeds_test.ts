@@ -9,6 +9,7 @@ import {
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { SaxesParser } from "saxes";
+import { watchHistory } from "../github/served_repository.ts";
 import { listPath, type Parameters } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
@@ -259,21 +260,10 @@ Deno.test("format=sitemap has every Markdown item once", async () => {
   );
 });
 
-/** A service with a token, and the number of its queries for histories. */
+/** A service with a token, and the paths of its queries for histories. */
 async function startWithToken(files: Record<string, string>) {
   const site = await startSite(files, { env: { GITHUB_TOKEN: "token" } });
-  const asked: string[][] = [];
-  site.gh.intercept = async (request, { kind }) => {
-    if (kind !== "graphql") return null;
-    const { variables } = await request.clone().json();
-    if (variables.commit !== undefined) {
-      asked.push(
-        Object.values<string>(variables).filter((value) => /\//.test(value)),
-      );
-    }
-    return null;
-  };
-  return { ...site, asked };
+  return { ...site, asked: watchHistory(site.gh) };
 }
 
 const changedAt = async ({ repository }: Site, path: string) => {
