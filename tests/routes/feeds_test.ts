@@ -430,34 +430,42 @@ Deno.test("a feed has at most 50 entries and pages", async () => {
 Deno.test("feeds refuse what they cannot use", async () => {
   await using site = await startSite({});
   const rows = [
-    { parameters: { format: "atom" }, bad: "linkTemplate" },
+    { format: "atom", bad: "linkTemplate" },
     {
-      parameters: { format: "rss", linkTemplate: "/{slug}" },
+      format: "rss",
+      linkTemplate: "/{slug}",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "sitemap", linkTemplate: "//a.example/{slug}" },
+      format: "sitemap",
+      linkTemplate: "//a.example/{slug}",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "atom", linkTemplate: "https://{slug}.example/" },
+      format: "atom",
+      linkTemplate: "https://{slug}.example/",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "atom", linkTemplate: "https://[/{slug}" },
+      format: "atom",
+      linkTemplate: "https://[/{slug}",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "atom", linkTemplate: TEMPLATE, limit: 51 },
+      format: "atom",
+      linkTemplate: TEMPLATE,
+      limit: 51,
       bad: "limit",
     },
     {
-      parameters: { format: "atom", linkTemplate: TEMPLATE, feedTitle: "a\nb" },
+      format: "atom",
+      linkTemplate: TEMPLATE,
+      feedTitle: "a\nb",
       bad: "feedTitle",
     },
-    { parameters: { format: "xml", linkTemplate: TEMPLATE }, bad: "format" },
+    { format: "xml", linkTemplate: TEMPLATE, bad: "format" },
   ];
-  for (const { parameters, bad } of rows) {
+  for (const { bad, ...parameters } of rows) {
     const { errors } = await site.service.problem(listPath(parameters));
     assertEquals(errors?.map(({ parameter }) => parameter), [bad]);
   }
