@@ -202,7 +202,8 @@ async function findResponse(
     metrics.count(RESPONSE_HIT);
     entry = { ...cached, ref, checkedAtMs };
   } else {
-    const isOlderUsable = cached?.ref === ref && cached.branch === branch &&
+    // The state of a ref belongs to one branch.
+    const isOlderUsable = cached?.ref === ref &&
       clock.now() - cached.checkedAtMs <= MAX_STALE_MS;
     const key = `${commit} ${address}`;
     const failure = isOlderUsable ? retries.failureOf(key) : null;

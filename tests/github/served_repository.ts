@@ -51,6 +51,22 @@ export function watchBlobs(gh: GithubDouble): string[] {
   return requested;
 }
 
+/** The paths of each query for histories from now on. */
+export function watchHistory(gh: GithubDouble): string[][] {
+  const asked: string[][] = [];
+  gh.intercept = async (request, { kind }) => {
+    if (kind !== "graphql") return null;
+    const { variables } = await request.clone().json();
+    if (variables.commit === undefined) return null;
+    asked.push(
+      Object.keys(variables).filter((name) => /^p\d+$/.test(name))
+        .map((name) => variables[name]),
+    );
+    return null;
+  };
+  return asked;
+}
+
 /** `X-Hub-Signature-256` of a body (docs.github.com, "Validating webhook deliveries"). */
 export function signatureOf(
   body: string | Uint8Array<ArrayBuffer>,

@@ -2,6 +2,7 @@
 // kind of outage is in tests/source/outage_test.ts.
 
 import { assertEquals } from "@std/assert";
+import { sourceFailed } from "../../lib/errors.ts";
 import { makeSampleFolder } from "../local/sample_folder.ts";
 import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
@@ -168,6 +169,20 @@ Deno.test("a response is made again if the branch is renamed", async () => {
 
   assertEquals(branches, ["main", "draft"]);
   assertEquals(repository.branch, "draft");
+});
+
+Deno.test("no response of another branch is an older one", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "" });
+  await using service = await startService({
+    env: { LOCAL_REPOS_DIR: folder.root },
+  });
+  const local = { owner: "local", repo: "blog", collection: "/" };
+  await service.list(local);
+  service.services.sourceOf("local").files = () =>
+    Promise.reject(sourceFailed("no"));
+  await folder.write(".git/HEAD", "ref: refs/heads/draft\n");
+  service.clock.advance(60_000);
+  assertEquals((await service.get(listPath(local))).status, 502);
 });
 
 Deno.test("an older response is sent if the new one cannot be made", async () => {

@@ -134,6 +134,13 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
   };
 }
 
+Deno.test("scanFolder() leaves out a file that was removed", async () => {
+  await using folders = await withFolders();
+  const path = `${folders.posts}/a.md`;
+  using _removed = after("lstat", path, () => Deno.removeSync(path));
+  assertEquals(pathsOf(await folders.scan()), []);
+});
+
 Deno.test("scanFolder() shows nothing of a folder outside", async () => {
   const moments = [["realPath", "posts"], ["readDir", "posts"], [
     "lstat",

@@ -9,6 +9,7 @@ import {
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { SaxesParser } from "saxes";
+import { watchHistory } from "../github/served_repository.ts";
 import { listPath, type Parameters } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
@@ -259,21 +260,10 @@ Deno.test("format=sitemap has every Markdown item once", async () => {
   );
 });
 
-/** A service with a token, and the number of its queries for histories. */
+/** A service with a token, and the paths of its queries for histories. */
 async function startWithToken(files: Record<string, string>) {
   const site = await startSite(files, { env: { GITHUB_TOKEN: "token" } });
-  const asked: string[][] = [];
-  site.gh.intercept = async (request, { kind }) => {
-    if (kind !== "graphql") return null;
-    const { variables } = await request.clone().json();
-    if (variables.commit !== undefined) {
-      asked.push(
-        Object.values<string>(variables).filter((value) => /\//.test(value)),
-      );
-    }
-    return null;
-  };
-  return { ...site, asked };
+  return { ...site, asked: watchHistory(site.gh) };
 }
 
 const changedAt = async ({ repository }: Site, path: string) => {
@@ -440,34 +430,42 @@ Deno.test("a feed has at most 50 entries and pages", async () => {
 Deno.test("feeds refuse what they cannot use", async () => {
   await using site = await startSite({});
   const rows = [
-    { parameters: { format: "atom" }, bad: "linkTemplate" },
+    { format: "atom", bad: "linkTemplate" },
     {
-      parameters: { format: "rss", linkTemplate: "/{slug}" },
+      format: "rss",
+      linkTemplate: "/{slug}",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "sitemap", linkTemplate: "//a.example/{slug}" },
+      format: "sitemap",
+      linkTemplate: "//a.example/{slug}",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "atom", linkTemplate: "https://{slug}.example/" },
+      format: "atom",
+      linkTemplate: "https://{slug}.example/",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "atom", linkTemplate: "https://[/{slug}" },
+      format: "atom",
+      linkTemplate: "https://[/{slug}",
       bad: "linkTemplate",
     },
     {
-      parameters: { format: "atom", linkTemplate: TEMPLATE, limit: 51 },
+      format: "atom",
+      linkTemplate: TEMPLATE,
+      limit: 51,
       bad: "limit",
     },
     {
-      parameters: { format: "atom", linkTemplate: TEMPLATE, feedTitle: "a\nb" },
+      format: "atom",
+      linkTemplate: TEMPLATE,
+      feedTitle: "a\nb",
       bad: "feedTitle",
     },
-    { parameters: { format: "xml", linkTemplate: TEMPLATE }, bad: "format" },
+    { format: "xml", linkTemplate: TEMPLATE, bad: "format" },
   ];
-  for (const { parameters, bad } of rows) {
+  for (const { bad, ...parameters } of rows) {
     const { errors } = await site.service.problem(listPath(parameters));
     assertEquals(errors?.map(({ parameter }) => parameter), [bad]);
   }

@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { GitRepository } from "../github/git_repository.ts";
 import { generateHistory } from "../github/generated_history.ts";
+import { watchHistory } from "../github/served_repository.ts";
 import { itemPath, listPath, type TestService } from "../service.ts";
 import { type Site, startSite } from "../site.ts";
 
@@ -30,22 +31,6 @@ async function byGit(
   return isOldest ? lines.at(-1)! : lines[0]!;
 }
 
-/** The paths of each query for histories from now on. */
-function watchHistory({ gh }: Site): string[][] {
-  const asked: string[][] = [];
-  gh.intercept = async (request, { kind }) => {
-    if (kind !== "graphql") return null;
-    const { variables } = await request.clone().json();
-    if (variables.commit === undefined) return null;
-    asked.push(
-      Object.keys(variables).filter((name) => /^p\d+$/.test(name))
-        .map((name) => variables[name]),
-    );
-    return null;
-  };
-  return asked;
-}
-
 const list = (service: TestService, limit = 100, page = 1) =>
   service.list({ includeHistory: true, limit, page });
 
@@ -71,7 +56,7 @@ const files = (count: number) =>
 Deno.test("changes of 300 files are those of git log -1", async () => {
   await using site = await startWithToken({ "readme.md": "" });
   await generateHistory(site.repository, { files: 300, commits: 150, seed: 1 });
-  const asked = watchHistory(site);
+  const asked = watchHistory(site.gh);
   let count = 0;
   for (const page of [1, 2, 3]) count += await compare(site, 100, page);
   assertEquals(count, 300);
@@ -112,7 +97,7 @@ Deno.test("sort=lastChanged.date is the order of git's dates", async () => {
   await using site = await startWithToken({ "readme.md": "" });
   const { repository, service } = site;
   await generateHistory(repository, { files: 120, commits: 80, seed: 3 });
-  const asked = watchHistory(site);
+  const asked = watchHistory(site.gh);
   const pathsOf = async (sort: string) => {
     const { items } = await service.list({ sort, limit: 1000 });
     return items.map(({ path }) => path);

@@ -146,6 +146,26 @@ Deno.test("FileList views bytes at any offset if they are whole", () => {
   }
 });
 
+Deno.test("FileList has V8 count the memory that threads share", () => {
+  const { bytes } = build([]);
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  const { ArrayBuffer } = globalThis;
+  const counted: number[] = [];
+  globalThis.ArrayBuffer = class extends ArrayBuffer {
+    constructor(length: number) {
+      super(length);
+      counted.push(length);
+    }
+  } as ArrayBufferConstructor;
+  try {
+    new FileList(shared);
+  } finally {
+    globalThis.ArrayBuffer = ArrayBuffer;
+  }
+  assertEquals(counted, [bytes.length]);
+});
+
 Deno.test("isListedPath() refuses segments that begin with a dot", () => {
   const paths = [".a", "b/.c", "b/.c/d", "e", "f.md", "g/h.i/j"];
   assertEquals(paths.filter(isListedPath), ["e", "f.md", "g/h.i/j"]);

@@ -229,13 +229,22 @@ Deno.test("a missing branch names the default one", async () => {
   );
   assertEquals(missing.code, "branch-not-found");
 
-  gh.intercept = (request, { kind }) => {
-    if (kind === "commit") return new Response("{}", { status: 404 });
-    return request.headers.has("if-none-match")
-      ? null
-      : new Response("{}", { status: 500 });
-  };
-  assertEquals(await outcome({ branch: "main" }), "branch-not-found");
+  const answers = [
+    [new Response("{}", { status: 500 }), "branch-not-found"],
+    [Response.json({ private: true }), "repository-not-found"],
+  ] as const;
+  for (const [answer, code] of answers) {
+    gh.intercept = (request, { kind }) => {
+      if (kind === "commit") return new Response("{}", { status: 404 });
+      return request.headers.has("if-none-match") ? null : answer.clone();
+    };
+    assertEquals(await outcome({ branch: "main" }), code);
+    gh.intercept = null;
+    gh.fault = null;
+    clock.advance(MINUTE_MS);
+    await resolve({ branch: "main" });
+    clock.advance(MINUTE_MS);
+  }
 });
 
 type Answer = (request: LoggedRequest) => number | null;

@@ -44,40 +44,6 @@ async function rejectsWith(
   return error;
 }
 
-Deno.test("BackgroundJobs gives all requests the result of one run", async () => {
-  const { run, end, started } = open();
-  let charges = 0;
-  const onStart = () => void charges++;
-  const results = [
-    run("a", { onStart }),
-    run("a", { onStart, client: "other" }),
-  ];
-  await turns();
-  await end("a");
-  assertEquals(await Promise.all(results), ["a is done", "a is done"]);
-  assertEquals([started, charges], [["a"], 1]);
-  const again = run("a", { onStart });
-  await turns();
-  await end("a");
-  assertEquals([await again, charges], ["a is done", 2]);
-});
-
-Deno.test("BackgroundJobs refuses the client that cannot pay, no other", async () => {
-  const { run, end, started } = open();
-  const onStart = () => {
-    throw problem("too-many-requests", { retryAfterSeconds: 1 });
-  };
-  const refused = rejectsWith(
-    "too-many-requests",
-    run("a", { onStart, client: "poor" }),
-  );
-  const other = run("a");
-  await refused;
-  await turns();
-  await end("a");
-  assertEquals([await other, started], ["a is done", ["a"]]);
-});
-
 Deno.test("BackgroundJobs goes on for a request that returns", async () => {
   const { run, end, clock, started, signals } = open();
   const first = run("a");

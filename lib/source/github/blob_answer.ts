@@ -45,9 +45,7 @@ function readBlobAnswer(
       if (errors !== undefined) failed.push(index);
       return null;
     }
-    const text = objectOf(blob).text ?? "";
-    if (typeof text !== "string") throw unusable();
-    const bytes = new TextEncoder().encode(text);
+    const bytes = new TextEncoder().encode(`${objectOf(blob).text ?? ""}`);
     return blobId(bytes) === id ? bytes : null;
   });
   return { blobs, failed };

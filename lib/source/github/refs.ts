@@ -170,10 +170,9 @@ export async function findByRest(
     const last = await finding.get(known?.candidate ?? "")?.catch(() => null);
     if (last && last.status !== 200 && last.status !== 304) {
       const isSeen = seen.status === "fulfilled" && seen.value !== null;
-      const error = isSeen || last.status === 422
+      missing = isSeen || last.status === 422
         ? branchNotFound(query.branch, null)
         : refusal(query, last.status);
-      if (!isSourceFailure(error)) missing = error;
     }
     const visibility = await seeing;
     if (visibility !== null) requirePublic(query, visibility);
