@@ -88,9 +88,9 @@ export class CachePurge {
   }
 
   /**
-   * Purges a tag from every cache at once, and again 2.5 s later. If `change` is
-   * given, only one of the processes that call this with it does so. Resolves
-   * when they agree. Never rejects.
+   * Purges a tag from every cache at once, and again 2.5 s later. If `change`
+   * is given, only one of the processes that call this with it does so.
+   * Resolves when they agree. Never rejects.
    */
   async purge(tag: string, change?: string): Promise<void> {
     if (change === undefined) this.purgeTwice(tag);
