@@ -3,6 +3,7 @@
 
 import { type Task, whole } from "../thread/compute.ts";
 import type { CollectionsInput, DescribedCollections } from "./collections.ts";
+import type { Delivery, DeliveryInput } from "./delivery.ts";
 import type { Missing } from "./derived.ts";
 import type { DescribeInput, Description } from "./describe.ts";
 import type { FeedInput, SitemapInput, Undated } from "./feed.ts";
@@ -114,3 +115,15 @@ export const suggestTask = whole(
   "suggest",
   async () => (await import("./suggest.ts")).suggest,
 );
+
+/** Reads the payload of a webhook delivery. */
+export const deliveryTask: Task<
+  DeliveryInput,
+  Delivery | "Content-Type" | "payload"
+> = {
+  ...whole(
+    "delivery",
+    async () => (await import("./delivery.ts")).readDelivery,
+  ),
+  moveInput: ({ body }) => [body.buffer],
+};

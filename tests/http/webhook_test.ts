@@ -4,7 +4,7 @@ import {
   assert,
   assertEquals,
   assertLessOrEqual,
-  assertThrows,
+  assertRejects,
 } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import { parseDelivery, Webhook } from "../../lib/http/webhook.ts";
@@ -12,6 +12,8 @@ import type { CachedSource } from "../../lib/source/cached_source.ts";
 import { backgroundContext } from "../../lib/source/source.ts";
 import { TestClock } from "../test_clock.ts";
 import { startSite } from "../site.ts";
+import { type Compute, SMALL_BYTES } from "../../lib/thread/compute.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import {
@@ -391,6 +393,7 @@ async function isTaken(
   const webhook = new Webhook({
     secrets,
     clock: new TestClock(),
+    compute: inlineCompute,
     onChange() {},
   });
   const headers = new Headers({ "x-github-event": "ping" });
@@ -445,22 +448,31 @@ function parse(
 ) {
   const headers = { "x-github-event": event, "content-type": type };
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
-  return parseDelivery(new Headers(headers), bytes);
+  return parseDelivery(
+    { headers: new Headers(headers), body: new Uint8Array(bytes) },
+    inlineCompute,
+    { client: "a" },
+  );
 }
 
-Deno.test("parseDelivery() gives the changed repository", () => {
+Deno.test("parseDelivery() gives the changed repository", async () => {
   const json = payload("Octo-Org/site.io");
   const name = { owner: "Octo-Org", repo: "site.io", branch: "x" };
   for (const event of ["push", "create", "delete", "repository", "public"]) {
-    assertEquals(parse(json, { event }), name);
+    assertEquals(await parse(json, { event }), name);
   }
-  assertEquals(parse(json, { type: "Application/JSON; charset=utf-8" }), name);
   assertEquals(
-    parse(new URLSearchParams({ payload: json }).toString(), { type: FORM }),
+    await parse(json, { type: "Application/JSON; charset=utf-8" }),
+    name,
+  );
+  assertEquals(
+    await parse(new URLSearchParams({ payload: json }).toString(), {
+      type: FORM,
+    }),
     name,
   );
   for (const event of ["ping", "star", "toString", "PUSH"]) {
-    assertEquals(parse("{", { event }), null);
+    assertEquals(await parse("{", { event }), null);
   }
 });
 
@@ -476,7 +488,7 @@ Deno.test("parseDelivery() takes GitHub's own examples of every event", async ()
   for (const { name: event, examples: payloads } of examples) {
     for (const payload of payloads) {
       const { action, repository } = payload;
-      const delivery = parse(JSON.stringify(payload), { event });
+      const delivery = await parse(JSON.stringify(payload), { event });
       count++;
       if (!changed.has(event)) {
         assertEquals([event, delivery], [event, null]);
@@ -494,13 +506,13 @@ Deno.test("parseDelivery() takes GitHub's own examples of every event", async ()
   assertEquals([...former.keys()], ["transferred"]);
 });
 
-Deno.test("parseDelivery() gives the former name after a rename", () => {
-  const of = (changes: unknown) => {
+Deno.test("parseDelivery() gives the former name after a rename", async () => {
+  const of = async (changes: unknown) => {
     const json = JSON.stringify({
       repository: { full_name: "octo/site" },
       changes,
     });
-    return parse(json, { event: "repository" })?.former;
+    return (await parse(json, { event: "repository" }))?.former;
   };
   const rename = (from: unknown) => ({ repository: { name: { from } } });
   const transfer = (kind: string, login: unknown) => ({
@@ -522,7 +534,7 @@ Deno.test("parseDelivery() gives the former name after a rename", () => {
     [{ owner: { from: null }, repository: { name: null } }, undefined],
   ];
   for (const [changes, former] of rows) {
-    const found = of(changes);
+    const found = await of(changes);
     assertEquals([changes, found && `${found.owner}/${found.repo}`], [
       changes,
       former,
@@ -530,7 +542,32 @@ Deno.test("parseDelivery() gives the former name after a rename", () => {
   }
 });
 
-Deno.test("parseDelivery() names what is malformed", () => {
+Deno.test("parseDelivery() parses long payloads on the content thread", async () => {
+  const commits = Array.from(
+    { length: 2_000 },
+    (_, n) => ({ message: `${n}` }),
+  );
+  const text = JSON.stringify({ ...JSON.parse(payload("octo/site")), commits });
+  const headers = new Headers({
+    "x-github-event": "push",
+    "content-type": JSON_TYPE,
+  });
+  const body = encoder.encode(text);
+  const tasks: string[] = [];
+  const compute: Compute = {
+    run(task, input, options) {
+      const isSmall = (options.linearIn ?? Infinity) <= SMALL_BYTES;
+      if (!isSmall) tasks.push(task.name);
+      return inlineCompute.run(task, input, options);
+    },
+  };
+  const delivery = await parseDelivery({ headers, body }, compute, {
+    client: "a",
+  });
+  assertEquals([delivery?.repo, tasks], ["site", ["delivery"]]);
+});
+
+Deno.test("parseDelivery() names what is malformed", async () => {
   const json = payload("octo/site");
   const names = [
     "site",
@@ -572,7 +609,10 @@ Deno.test("parseDelivery() names what is malformed", () => {
     bad.push(["payload", body]);
   }
   for (const [parameter, body, options] of bad) {
-    const error = assertThrows(() => parse(body, options), CollectionsError);
+    const error = await assertRejects(
+      () => parse(body, options),
+      CollectionsError,
+    );
     assertEquals(error.facts.errors?.map((error) => error.parameter), [
       parameter,
     ]);
