@@ -217,6 +217,7 @@ export async function openServices(
   const webhook = !hasWebhook ? null : new Webhook({
     secrets: config.webhookSecrets,
     clock,
+    compute,
     onChange({ branch, ...name }) {
       const key = repositoryKey(name);
       feed?.publish(branch === null ? key : `${key} ${branch}`);

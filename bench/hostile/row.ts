@@ -28,6 +28,8 @@ export interface Site {
   list(parameters?: Parameters): string;
   /** The address of an item. */
   item(parameters?: Parameters): string;
+  /** The address of the list of collections. */
+  collections(parameters?: Parameters): string;
 }
 
 /** What the process that serves had used when a row was over. */
@@ -105,6 +107,7 @@ export function siteOf(row: Row): Site {
       collection: "posts",
     }),
     item: address("get-item-content", repository),
+    collections: address("list-collections", repository),
   };
 }
 

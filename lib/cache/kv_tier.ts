@@ -13,7 +13,7 @@ import {
 } from "./kv_value.ts";
 
 /** Begins every key. Change it when stored values mean something else. */
-export const KV_PREFIX = "rc3";
+export const KV_PREFIX = "rc4";
 
 /**
  * The parts of a key with the most general part first. They have less than

@@ -23,7 +23,12 @@ const MAX_BYTES = 1 << 20;
 /** Keyed by path and blob id, which alone determine the result. */
 const declarationsKind: ObjectKind<Declarations> = {
   name: "declarations",
-  sizeOf: (declarations) => 200 + 2 * JSON.stringify(declarations).length,
+  sizeOf: ({ collections }) =>
+    collections.reduce(
+      (sum, { fields = "", ...others }) =>
+        sum + 2 * (fields.length + JSON.stringify(others).length),
+      200,
+    ),
 };
 
 /**

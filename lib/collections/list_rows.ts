@@ -66,7 +66,7 @@ export async function listRows(
         });
         return;
       }
-      while (!await runTask(read, indexTableTask, name)) {
+      while (!await runTask(read, indexTableTask, name, about)) {
         read.context.signal?.throwIfAborted();
       }
     };

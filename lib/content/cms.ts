@@ -16,9 +16,9 @@ import {
 
 /** A declaration as written. Its name and folder are not checked yet. */
 type Given = Generator<
-  & Pick<Declared, "rule" | "fields">
+  & Pick<Declared, "rule">
   & Record<"name" | "folder", PlainValue | undefined>
-  & { label?: PlainValue | undefined }
+  & { label?: PlainValue | undefined; fields?: FieldBody[] | undefined }
 >;
 
 /**
@@ -69,7 +69,8 @@ export function readConfig(
       if (folder !== "" && (!isUsable(folder) || folder.includes("{{"))) {
         continue;
       }
-      const { rule, fields } = given;
+      const { rule } = given;
+      const fields = given.fields && JSON.stringify(given.fields);
       const label = toText(given.label) ?? undefined;
       byName.set(name, { name, label, folder, source: path, rule, fields });
     }
@@ -114,8 +115,8 @@ function* pagesCms(parent: PlainObject, key = "content"): Given {
       maxSegments: getOwn(entry, "subfolders") === false ? 1 : undefined,
       // `exclude` also names folders. Files in an excluded folder are excluded.
       exclude: [getOwn(entry, "exclude")].flat(1).map(toText).filter((name) =>
-        name !== null
-      ),
+        name !== null && !name.includes("/")
+      ).join("/"),
     };
     yield {
       name: getOwn(entry, "name"),

@@ -125,7 +125,8 @@ function reachable(declared: readonly Declared[], files: FileList): Found[] {
     const isFolder = exists(name);
     const isOther = isFolder && name !== path;
     if (byName.has(name) || isOther || !exists(path)) continue;
-    const body = { ...names, path, items: 0, kinds: {} };
+    const fields = names.fields && JSON.parse(names.fields);
+    const body = { ...names, fields, path, items: 0, kinds: {} };
     byName.set(name, isFolder ? body : { ...body, rule });
   }
   return [...byName.values()];

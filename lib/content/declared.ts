@@ -1,7 +1,6 @@
 // Collections that a repository declares for a content management system, and
 // the rules for their entries. All of this is plain data.
 
-import type { FieldBody } from "../api/contract.ts";
 import { compileGlob } from "./glob.ts";
 
 /** Paths of the configuration files of content management systems. */
@@ -24,8 +23,11 @@ export interface EntryRule {
   readonly extension?: string;
   /** The maximum number of segments in the path inside the folder. */
   readonly maxSegments?: number | undefined;
-  /** No segment of the path may be one of these. */
-  readonly exclude?: readonly string[];
+  /**
+   * No segment of the path may be one of these names. They are separated by
+   * slashes and are one text because there may be very many.
+   */
+  readonly exclude?: string;
   readonly glob?: string | undefined;
 }
 
@@ -33,8 +35,12 @@ export interface EntryRule {
 export interface Declared {
   readonly name: string;
   readonly label?: string | undefined;
-  /** The fields of the front matter. Undefined if none are declared. */
-  readonly fields?: FieldBody[] | undefined;
+  /**
+   * The fields of the front matter, a list of `FieldBody`, as JSON. There may be
+   * very many, and text is sent between threads in no time. Undefined if none
+   * are declared.
+   */
+  readonly fields?: string | undefined;
   /**
    * The path from the repository's root without outer slashes. The root is the
    * empty string.
@@ -68,7 +74,7 @@ export function compileRule(rule: EntryRule = {}): (path: string) => boolean {
   const suffix = extension === "" || extension.startsWith(".")
     ? extension
     : `.${extension}`;
-  const exclude = new Set(rule.exclude);
+  const exclude = new Set(rule.exclude?.split("/"));
   const matches = rule.glob === undefined ? () => true : compileGlob(rule.glob);
   return (path) => {
     const segments = path.split("/");

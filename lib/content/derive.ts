@@ -24,17 +24,23 @@ export interface Batch<T> {
   readonly isSlow: boolean;
 }
 
-/** Works on files one by one until the turn ends or a file takes too long. */
+/**
+ * Works on files one by one until the turn ends or a file takes too long.
+ * `keep` runs after each without a limit.
+ */
 export function inBatch<T>(
   files: FilesInput["files"],
   pace: Pace,
   work: (file: FilesInput["files"][number]) => T,
+  keep: (result: T, file: FilesInput["files"][number]) => void = () => {},
 ): Batch<T> {
   const results: T[] = [];
   for (const file of files) {
     if (results.length > 0 && pace.isOver()) break;
     try {
-      results.push(pace.within(() => work(file)));
+      const result = pace.within(() => work(file));
+      keep(result, file);
+      results.push(result);
     } catch (error) {
       if (!(error instanceof TimeLimitError)) throw error;
       return { results, isSlow: true };

@@ -21,7 +21,7 @@ import {
   addRows,
   countRows,
   findRows,
-  indexedText,
+  indexedTexts,
   snippetsOf,
   textIn,
 } from "./search.ts";
@@ -116,14 +116,16 @@ export function parseTable(
  * remains to be added.
  */
 export function indexTable(name: RowsName, pace: Pace): boolean {
-  const added: string[][] = [];
   const { rows = [] } = tables.get(keyOf(name)) ?? {};
-  for (let at = countRows(indexOf(name)); at < rows.length; at++) {
-    added.push(["", "", "", indexedText(textIn(rows[at]!.data))]);
-    if (pace.isOver()) break;
-  }
-  addRows(indexOf(name), added);
-  return countRows(indexOf(name)) >= rows.length;
+  let count = countRows(indexOf(name));
+  addRows(indexOf(name), (add) => {
+    while (count < rows.length) {
+      const texts = ["", "", "", textIn(rows[count]!.data)];
+      count = add(indexedTexts(texts));
+      if (pace.isOver()) break;
+    }
+  });
+  return count >= rows.length;
 }
 
 /** Selects, sorts and writes rows. The order is by score, else by index. */
@@ -213,12 +215,16 @@ function rowsOf(text: string, path: string, infers: boolean): Row[] {
 function csvRows(text: string, delimiter: string, infers: boolean): Row[] {
   const rows: Row[] = [];
   const names: string[] = [];
-  const taken = new Set<string>();
+  /** How often each name was wanted. */
+  const taken = new Map<string, number>();
   const nameAt = (column: number, header = "") => {
     const wanted = header.trim() || `column${column + 1}`;
     let name = wanted;
-    for (let n = 2; taken.has(name); n++) name = `${wanted}_${n}`;
-    taken.add(name);
+    for (let n = taken.get(wanted) ?? 1; taken.has(name);) {
+      name = `${wanted}_${++n}`;
+      taken.set(wanted, n);
+    }
+    taken.set(name, 1);
     return names[column] = name;
   };
   const onRecord = (cells: string[]) => {

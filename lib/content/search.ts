@@ -21,7 +21,12 @@ import { splitFenced, textOf } from "./file_text.ts";
 import type { FrontMatter } from "./front_matter.ts";
 import { parseLfsPointer } from "./lfs_pointer.ts";
 import type { PlainValue } from "./plain_value.ts";
-import { matchExpression, separateWords, termsOf } from "./search_terms.ts";
+import {
+  matchExpression,
+  separateWords,
+  termsOf,
+  WORD,
+} from "./search_terms.ts";
 import { snippetOf } from "./snippet.ts";
 
 const MAX_READ = { files: 5_000, bytes: 32 << 20 };
@@ -30,8 +35,18 @@ const PAGE_BYTES = 4096;
 const MAX_INDEX_BYTES = 128 << 20;
 const MAX_ALL_BYTES = 160 << 20;
 const MIN_INDEX_BYTES = 512 * 1024;
-/** Removing a row takes as long as adding it. */
-const MAX_REMOVED = 500;
+/** Of one text. The longest Markdown that has HTML has as many bytes. */
+const MAX_CHARS = 1 << 20;
+/**
+ * Until a commit, FTS5 has the words of new rows in a hash table. Its time is
+ * quadratic for words that are made to share a hash. So a row has at most this
+ * many different words, and commits follow each other soon.
+ */
+const MAX_WORDS = 5_000;
+const COMMIT_AFTER_MS = 20;
+/** FTS5 may find many words in a long one because it knows fewer letters. */
+const WORD_CHARS = 16;
+const SLICE_CHARS = 4096;
 
 const SCHEMA = `
   PRAGMA max_page_count = ${MAX_INDEX_BYTES / PAGE_BYTES};
@@ -95,17 +110,20 @@ export function search(input: SearchInput, pace: Pace): Hits | Missing {
   const { db, rows } = openIndex(input);
   const wanted = new Set(ids.values());
   const stale = [...rows].filter(([id]) => !wanted.has(id));
-  if (stale.length > MAX_REMOVED) {
-    indexes.delete(keyOf(input));
-    rows.clear();
-  } else if (stale.length > 0) {
+  if (stale.length > 0) {
     const remove = db.prepare("DELETE FROM docs WHERE rowid = ?");
-    db.exec("BEGIN");
-    for (const [id, row] of stale) {
-      remove.run(row);
-      rows.delete(id);
+    const areRemoved = withCommits(db, (next) =>
+      stale.every(([id, row]) => {
+        remove.run(row);
+        rows.delete(id);
+        next();
+        return !pace.isOver();
+      }));
+    // Removing a row takes as long as adding it.
+    if (!areRemoved) {
+      indexes.delete(keyOf(input));
+      rows.clear();
     }
-    db.exec("COMMIT");
   }
   const missing = [...ids].filter(([, id]) => !rows.has(id));
   if (missing.length > 0) return { missing: missing.map(([index]) => index) };
@@ -162,33 +180,41 @@ export function indexFiles(
   pace: Pace,
 ): Batch<void> {
   const { repository, files, areSlow } = input;
-  const { results, isSlow } = inBatch(
-    files,
-    pace,
-    (file) => areSlow ? ["", "", "", ""] : columnsOf(repository, file),
-  );
   const { rows } = openIndex(input);
-  const added = [...results.keys()].filter((at) => !rows.has(files[at]!.id));
-  let row = addRows(input, added.map((at) => results[at]!));
-  for (const at of added) rows.set(files[at]!.id, row++);
+  const { results, isSlow } = addRows(input, (add) =>
+    inBatch(
+      files,
+      pace,
+      (file) => areSlow ? ["", "", "", ""] : columnsOf(repository, file),
+      (columns, { id }) => {
+        if (!rows.has(id)) rows.set(id, add(columns));
+      },
+    ));
   return { results: results.map(() => {}), isSlow };
 }
 
 /**
- * Adds rows to an index. Returns the number of the first one.
+ * Returns the result of `work`. It calls `add` for each row with what
+ * {@linkcode indexedTexts} returns and gets the row's number.
  * @throws {CollectionsError} collection-too-large if the index is full.
  */
-export function addRows(
+export function addRows<T>(
   name: IndexName & Pick<SearchInput, "folder">,
-  rows: readonly (readonly string[])[],
-): number {
+  work: (add: (columns: readonly string[]) => number) => T,
+): T {
   const index = openIndex(name);
-  const { db, last } = index;
+  const { db } = index;
   const insert = db.prepare(INSERT);
   try {
-    db.exec("BEGIN");
-    for (const columns of rows) insert.run(++index.last, ...columns);
-    db.exec("COMMIT");
+    const result = withCommits(db, (next) =>
+      work((columns) => {
+        insert.run(++index.last, ...columns);
+        next();
+        return index.last;
+      }));
+    // A new value makes the cache ask for the size again.
+    indexes.set(keyOf(name), { ...index });
+    return result;
   } catch (error) {
     indexes.delete(keyOf(name));
     if ((error as { errcode?: number }).errcode !== SQLITE_FULL) throw error;
@@ -197,9 +223,22 @@ export function addRows(
       `its index takes more than ${MAX_INDEX_BYTES} bytes`,
     );
   }
-  // A new value makes the cache ask for the size again.
-  indexes.set(keyOf(name), { ...index });
-  return last + 1;
+}
+
+/** `work` calls `next` after each row that it changes. */
+function withCommits<T>(
+  db: DatabaseSync,
+  work: (next: () => void) => T,
+): T {
+  db.exec("BEGIN");
+  let endsAtMs = performance.now() + COMMIT_AFTER_MS;
+  const result = work(() => {
+    if (performance.now() < endsAtMs) return;
+    db.exec("COMMIT; BEGIN");
+    endsAtMs = performance.now() + COMMIT_AFTER_MS;
+  });
+  db.exec("COMMIT");
+  return result;
 }
 
 /** Returns how many rows an index that only grows has. */
@@ -259,13 +298,38 @@ function columnsOf(
   const { body } = splitFenced(text);
   const headings = body.replaceAll(/^(```|~~~)[^]*?^\1/gm, "")
     .matchAll(/^ {0,3}#{1,6}[ \t]+(.*)/gm).map(([, heading]) => heading);
-  return [textIn(title), [...headings].join("\n"), textIn(others), body]
-    .map(indexedText);
+  return indexedTexts([
+    textIn(title),
+    [...headings].join("\n"),
+    textIn(others),
+    body,
+  ]);
 }
 
-/** Returns a text as the index takes it. */
-export function indexedText(text: string): string {
-  return separateWords(text.replaceAll(/\p{Cc}/gu, " "));
+/**
+ * Returns the texts of a row as the index takes them: the beginning of each,
+ * with at most 5,000 different words in all.
+ */
+export function indexedTexts(texts: readonly string[]): string[] {
+  const plain = texts.map((text) =>
+    separateWords(text.slice(0, MAX_CHARS).replaceAll(/\p{Cc}/gu, " "))
+  );
+  // Each word takes two characters.
+  const chars = plain.reduce((sum, { length }) => sum + length, 0);
+  if (chars < 2 * MAX_WORDS) return plain;
+  const words = new Set<string>();
+  let left = MAX_WORDS;
+  return plain.map((text) => {
+    for (let at = 0; at < text.length; at += SLICE_CHARS) {
+      for (const word of text.slice(at, at + SLICE_CHARS).match(WORD) ?? []) {
+        if (words.has(word)) continue;
+        words.add(word);
+        left -= Math.ceil(word.length / WORD_CHARS);
+      }
+      if (left < 0) return text.slice(0, at);
+    }
+    return text;
+  });
 }
 
 /** Returns all texts, numbers and other scalars of a value. */

@@ -1,7 +1,8 @@
 // The tasks of the content thread. Each function is loaded on the thread that
 // runs it.
 
-import { whole } from "../thread/compute.ts";
+import { type Task, whole } from "../thread/compute.ts";
+import type { Delivery, DeliveryInput } from "./delivery.ts";
 
 /** Derives the front matter of files. The thread keeps it. */
 export const deriveTask = {
@@ -104,3 +105,15 @@ export const suggestTask = whole(
   "suggest",
   async () => (await import("./suggest.ts")).suggest,
 );
+
+/** Reads the payload of a webhook delivery. */
+export const deliveryTask: Task<
+  DeliveryInput,
+  Delivery | "Content-Type" | "payload"
+> = {
+  ...whole(
+    "delivery",
+    async () => (await import("./delivery.ts")).readDelivery,
+  ),
+  moveInput: ({ body }) => [body.buffer],
+};

@@ -5,14 +5,12 @@
 // memory limit with signed ones. One client gets at most half of that memory.
 
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
+import type { Delivery } from "../content/delivery.ts";
+import { deliveryTask } from "../content/tasks.ts";
 import type { Clock } from "../work/clock.ts";
 import { CollectionsError, invalidParameters, problem } from "../errors.ts";
-import {
-  repositoryKey,
-  type RepositoryName,
-  type RequestContext,
-} from "../source/source.ts";
+import { repositoryKey, type RequestContext } from "../source/source.ts";
+import type { Compute, RunOptions } from "../thread/compute.ts";
 import {
   type Body,
   type BodyMemory,
@@ -37,22 +35,11 @@ const EVENTS: ReadonlySet<string> = new Set([
   "public",
 ]);
 
-const FULL_NAME = /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/;
-const BRANCH = /^refs\/heads\/(\S{1,255})$/;
 /** Delivery ids to remember. GitHub's ids have 36 characters. */
 const MAX_DELIVERIES = 1_000;
 const MAX_ID_CHARS = 64;
 
-const payloadSchema = z.object({
-  repository: z.object({ full_name: z.string().regex(FULL_NAME) }),
-});
-
-/**
- * The repository of a delivery and the pushed branch, if there is one. `former`
- * is the repository's name before a rename or a transfer.
- */
-type Change = RepositoryName & { branch: string | null };
-type Delivery = Change & { former?: RepositoryName };
+type Change = Omit<Delivery, "former">;
 
 /** Receives deliveries and reports changed repositories. */
 export class Webhook {
@@ -72,6 +59,7 @@ export class Webhook {
       /** One or more values of GITHUB_WEBHOOK_SECRET. Any of them may sign. */
       secrets: readonly string[];
       clock: Clock;
+      compute: Compute;
       /**
        * Called at most once a second for each repository that deliveries report
        * as changed. The branch is null if it is not known.
@@ -108,7 +96,12 @@ export class Webhook {
       if (!await this.isSigned(bytes, signature)) {
         throw refused(problem("signature-invalid", {}), context);
       }
-      const delivery = parseDelivery(request.headers, bytes);
+      const delivery = await parseDelivery(
+        // Bodies are never in shared memory.
+        { headers, body: bytes as Uint8Array<ArrayBuffer> },
+        this.options.compute,
+        context,
+      );
       if (delivery === null) return new Response(null, { status: 204 });
       // Redeliveries have the same id.
       const id =
@@ -228,49 +221,35 @@ function refused(
 
 /**
  * Returns the repository that a signed delivery reports as changed. The body is
- * JSON or has JSON in the URL-encoded field `payload`. Returns null for events
- * that change nothing here such as `ping`. Their payload is not parsed.
+ * JSON or has JSON in the URL-encoded field `payload`. A long one is parsed on
+ * the content thread. Returns null for events that change nothing here such as
+ * `ping`. Their payload is not parsed.
  * @throws {CollectionsError} invalid-parameters.
+ * @throws what {@linkcode Compute.run} throws.
  */
-function parseDelivery(
-  headers: Headers,
-  body: Uint8Array,
-): Delivery | null {
+async function parseDelivery(
+  { headers, body }: { headers: Headers; body: Uint8Array<ArrayBuffer> },
+  compute: Compute,
+  options: RunOptions,
+): Promise<Delivery | null> {
   const event = headers.get("x-github-event");
   if (!event) throw malformed("X-GitHub-Event", "is required");
   if (!EVENTS.has(event)) return null;
   const type = headers.get("content-type")?.split(/[;\s]/, 1)[0]?.toLowerCase();
   const isForm = type === "application/x-www-form-urlencoded";
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    const json = isForm ? new URLSearchParams(text).get("payload") : text;
-    if (json === null || !isForm && type !== "application/json") {
-      throw malformed(
-        "Content-Type",
-        "must be application/json, or a form with the field payload",
-      );
-    }
-    const payload = JSON.parse(json);
-    const { full_name } = payloadSchema.parse(payload).repository;
-    const [owner = "", repo = ""] = full_name.split("/");
-    const { owner: moved, repository: renamed } = payload.changes ?? {};
-    const from = moved?.from?.user ?? moved?.from?.organization;
-    const former = {
-      owner: from?.login ?? owner,
-      repo: renamed?.name?.from ?? repo,
-    };
-    const formerName = `${former.owner}/${former.repo}`;
-    const isMoved = formerName !== full_name && FULL_NAME.test(formerName);
-    const branch = BRANCH.exec(payload.ref ?? "")?.[1] ?? null;
-    return { owner, repo, branch, ...isMoved && { former } };
-  } catch (error) {
-    if (error instanceof CollectionsError) throw error;
-    throw malformed(
-      "payload",
-      "must be the JSON of a GitHub event, with repository.full_name",
-    );
-  }
+  const input = { body, isForm };
+  const linearIn = body.length;
+  const delivery = isForm || type === "application/json"
+    ? await compute.run(deliveryTask, input, { ...options, linearIn })
+    : "Content-Type";
+  if (typeof delivery === "object") return delivery;
+  throw malformed(delivery, MALFORMED[delivery]);
 }
+
+const MALFORMED = {
+  "Content-Type": "must be application/json, or a form with the field payload",
+  payload: "must be the JSON of a GitHub event, with repository.full_name",
+};
 
 function malformed(parameter: string, message: string): CollectionsError {
   return invalidParameters([{ parameter, message }]);

@@ -99,7 +99,7 @@ export async function pushWithHook(
   await using two = await startTwo(store);
   const { clock, repository, services: [receiver, other] } = two;
   const published = async () =>
-    (await Array.fromAsync(kv.list({ prefix: ["rc3", "changes"] }))).length;
+    (await Array.fromAsync(kv.list({ prefix: ["rc4", "changes"] }))).length;
   await Promise.all(two.services.map(shownBy));
   const delaysMs: number[] = [];
   for (let n = 1; n <= count; n++) {

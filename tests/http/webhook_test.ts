@@ -16,6 +16,8 @@ import {
 import { signatureOf } from "../github/served_repository.ts";
 import { TestClock, turns } from "../test_clock.ts";
 import { startSite } from "../site.ts";
+import { type Compute, SMALL_BYTES } from "../../lib/thread/compute.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 import { testOnEachStore } from "../kv_connect/shared_stores.ts";
 import { listPath, startService, type TestService } from "../service.ts";
 import {
@@ -390,12 +392,13 @@ async function receive(
     type = JSON_TYPE,
     secrets = [SECRET],
     signature = signatureOf(body, SECRET) as string | null,
+    compute = inlineCompute as Compute,
   } = {},
 ) {
   const names: (RepositoryName & { branch: string | null })[] = [];
   const onChange = (name: typeof names[0]) => void names.push(name);
   const clock = new TestClock();
-  const webhook = new Webhook({ secrets, clock, onChange });
+  const webhook = new Webhook({ secrets, clock, compute, onChange });
   const headers = new Headers({ "x-github-event": event });
   headers.set("content-type", type);
   if (signature !== null) headers.set("x-hub-signature-256", signature);
@@ -522,6 +525,24 @@ Deno.test("Webhook gives the former name after a rename", async () => {
       former,
     ]);
   }
+});
+
+Deno.test("Webhook parses long payloads on the content thread", async () => {
+  const commits = Array.from(
+    { length: 2_000 },
+    (_, n) => ({ message: `${n}` }),
+  );
+  const text = JSON.stringify({ ...JSON.parse(payload("octo/site")), commits });
+  const tasks: string[] = [];
+  const compute: Compute = {
+    run(task, input, options) {
+      const isSmall = (options.linearIn ?? Infinity) <= SMALL_BYTES;
+      if (!isSmall) tasks.push(task.name);
+      return inlineCompute.run(task, input, options);
+    },
+  };
+  const [name] = (await receive(text, { compute }))!;
+  assertEquals([name?.repo, tasks], ["site", ["delivery"]]);
 });
 
 Deno.test("Webhook names what is malformed", async () => {

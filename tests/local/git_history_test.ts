@@ -1,9 +1,12 @@
 // The history of local checkouts, by git, and what a hostile checkout may not do.
 
 import { assert, assertEquals } from "@std/assert";
+import { GitHistory } from "../../lib/source/local/git_history.ts";
+import { backgroundContext } from "../../lib/source/source.ts";
 import { generateHistory } from "../github/generated_history.ts";
 import { gitEnvironment, GitRepository } from "../github/git_repository.ts";
 import { itemPath, listPath, startService } from "../service.ts";
+import { TestClock } from "../test_clock.ts";
 
 const LOCAL = { owner: "local", includeHistory: true };
 
@@ -262,4 +265,27 @@ Deno.test("git that does not end is stopped after 10 seconds", async () => {
     service.clock.advance(1_000);
   }
   assertEquals((await answer).code, "history-unavailable");
+});
+
+Deno.test("a long process of git is charged its time", async () => {
+  await using site = await startCheckout(POSTS);
+  const charged: number[] = [];
+  for (const passesMs of [0, 3_000]) {
+    const clock = new TestClock();
+    const context = backgroundContext("a", undefined, (ms) => {
+      charged.push(ms);
+    });
+    // Git runs while its timer is set.
+    clock.onTimer = () => {
+      clock.onTimer = () => {};
+      clock.advance(passesMs);
+    };
+    const history = new GitHistory(clock);
+    await history.read(
+      site.folder,
+      { files: [], withCreated: false },
+      context,
+    );
+  }
+  assertEquals(charged, [5, 3_000]);
 });

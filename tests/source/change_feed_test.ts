@@ -10,7 +10,7 @@ import {
 } from "../kv_connect/shared_stores.ts";
 import { TestClock } from "../test_clock.ts";
 
-const PREFIX = ["rc3", "changes", "s"];
+const PREFIX = ["rc4", "changes", "s"];
 const pause = () => new Promise((resume) => setTimeout(resume, 2));
 
 /** One process: a feed, the names it received, and the passing of time for it. */

@@ -50,7 +50,7 @@ async function open(
     async stored(...kinds: string[]): Promise<string[]> {
       using kv = await store.open();
       const entries = await Array.fromAsync(
-        kv.list({ prefix: ["rc3", "value"] }),
+        kv.list({ prefix: ["rc4", "value"] }),
       );
       return entries.map(({ key: [, , , kind, ...key] }) =>
         [kind, key.at(-1)].map(String)
@@ -252,7 +252,7 @@ testOnEachStore(
     {
       using kv = await store.open();
       const entries = await Array.fromAsync(
-        kv.list<Uint8Array>({ prefix: ["rc3", "value"] }),
+        kv.list<Uint8Array>({ prefix: ["rc4", "value"] }),
       );
       const [one, other] = entries.filter(({ key }) => key[3] === "blob");
       await kv.set(one!.key, other!.value);

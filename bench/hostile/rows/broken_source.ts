@@ -128,6 +128,22 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
     ),
   },
   {
+    // As many values as an answer about history may have, each of another shape.
+    name: "broken-history",
+    attacker: "broken source",
+    repository: () => makeGitRepository(gitFiles(posts(["x", "y", "z"]))),
+    answer: (kind) =>
+      kind !== "graphql" ? null : json(
+        `{"data":{"repository":{"object":{"parents":{"nodes":[${
+          repeat(340_000, () => "{},")
+        }{}]}}}}}`,
+      ),
+    attack: flood(
+      { times: 8, atOnce: 4 },
+      (n, { list }) => list({ owner: OWNERS[n]!, includeHistory: true }),
+    ),
+  },
+  {
     // A byte now and then, so that no read of the body ever waits long.
     name: "broken-drip",
     attacker: "broken source",

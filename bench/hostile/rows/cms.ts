@@ -96,6 +96,27 @@ export const CMS_ROWS: readonly Row[] = [
       ),
   ),
   {
+    // Each collection repeats fields by an alias.
+    name: "cms-fields",
+    attacker: "author",
+    repository: () => {
+      const fields = (n: number) =>
+        `f: &f [${repeat(n, () => "{name: a},")}]\n` +
+        collections((n) => `{ name: c${n}, folder: posts, fields: *f }`);
+      return makeGitRepository(gitFiles([
+        ["posts/a.md", "x"],
+        ...YAML_FILES.slice(1, 4).map((path, n) =>
+          [path, `# ${n}\n${fields(400)}`] as const
+        ),
+      ]));
+    },
+    attack: flood(
+      { times: 12, atOnce: 4 },
+      (n, { collections }) =>
+        collections({ path: n % 2 === 0 ? "posts" : "admin", n }),
+    ),
+  },
+  {
     // A template for paths is a glob over every file of the folder.
     name: "cms-globs",
     attacker: "author",

@@ -198,6 +198,12 @@ export function refusal(
 }
 
 /**
+ * The longest answer names 100 objects of Git LFS. A schema makes some objects
+ * for each value that it refuses.
+ */
+const MAX_VALUES = 5_000;
+
+/**
  * Returns the parsed JSON of a response if it has the shape of the schema.
  * @throws {CollectionsError} source-failed for anything else.
  */
@@ -205,7 +211,8 @@ export function parseAnswer<T>(
   schema: z.ZodType<T>,
   { bytes }: { bytes: Uint8Array },
 ): T {
-  const { success, data, error } = schema.safeParse(parseJson(bytes));
+  const answer = parseJson(bytes, MAX_VALUES);
+  const { success, data, error } = schema.safeParse(answer);
   if (success) return data;
   throw sourceFailed(`Cannot read "answer": it has another shape`, {
     cause: error,

@@ -11,12 +11,15 @@ export const OBJECT_ID = /^[0-9a-f]{40}$/;
 const MAX_DEPTH = 32;
 
 /**
- * Returns the parsed JSON of a response.
+ * Returns the parsed JSON of a response. `maxValues` limits the elements of
+ * lists and objects together.
  * @throws {CollectionsError} source-failed for anything else.
  */
-export function parseJson(bytes: Uint8Array): unknown {
-  if (!isShallow(bytes)) {
-    throw sourceFailed(`Cannot read "answer": it is nested too deeply`);
+export function parseJson(bytes: Uint8Array, maxValues = Infinity): unknown {
+  const { depth, values } = measure(bytes);
+  if (depth > MAX_DEPTH || values > maxValues) {
+    const state = values > maxValues ? "too long" : "nested too deeply";
+    throw sourceFailed(`Cannot read "answer": it is ${state}`);
   }
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -27,9 +30,13 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function isShallow(bytes: Uint8Array): boolean {
+/**
+ * Returns about how many values there are, and the greatest depth. Stops where
+ * that is too deep.
+ */
+function measure(bytes: Uint8Array) {
   const [quote, backslash] = [0x22, 0x5c];
-  let depth = 0;
+  let [depth, values, open] = [0, 1, 0];
   let isText = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -37,9 +44,12 @@ function isShallow(bytes: Uint8Array): boolean {
       if (byte === backslash) at++;
       else if (byte === quote) isText = false;
     } else if (byte === quote) isText = true;
+    else if (byte === 0x2c) values++;
     else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > MAX_DEPTH) return false;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
+      values++;
+      depth = Math.max(depth, ++open);
+      if (depth > MAX_DEPTH) break;
+    } else if (byte === 0x5d || byte === 0x7d) open--;
   }
-  return true;
+  return { depth, values };
 }

@@ -42,8 +42,9 @@ const MAX_BYTES = { log: 1 << 20, list: 4 << 20 };
 const TIMEOUT_MS = 10_000;
 const RUN_AT_ONCE = 2;
 const MAX_KEPT = 10_000;
-/** Measured processor time of one process. */
+/** Measured processor time of one process. A longer one is charged its time. */
 const PROCESS_MS = 5;
+const LONG_MS = 100;
 /** A commit may leave all files as they are. */
 const CACHE_FOR_MS = 1_000;
 
@@ -113,7 +114,7 @@ export class GitHistory {
   ): Promise<string | null> {
     const { signal } = context;
     signal?.throwIfAborted();
-    context.charge(PROCESS_MS);
+    const startedAtMs = this.clock.monotonicMs();
     const path = await Deno.realPath(folder);
     const stop = new AbortController();
     const child = new Deno.Command("git", {
@@ -138,6 +139,8 @@ export class GitHistory {
       signal?.throwIfAborted();
       return success ? await new Blob(parts as BlobPart[]).text() : null;
     } finally {
+      const tookMs = this.clock.monotonicMs() - startedAtMs;
+      context.charge(tookMs < LONG_MS ? PROCESS_MS : tookMs);
       cancel();
     }
   }

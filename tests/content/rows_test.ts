@@ -1,0 +1,38 @@
+import { assert, assertEquals } from "@std/assert";
+import { listRows, parseTable } from "../../lib/content/rows.ts";
+import { unlimited } from "../../lib/thread/compute.ts";
+
+const QUERY = {
+  ...{ sort: undefined, filter: [], facets: [], search: undefined },
+  ...{ fields: undefined, start: 0, end: 1, maxBytes: 1 << 24 },
+};
+
+/** The names of the columns of a header. */
+function namesOf(header: string): string[] {
+  const name = { repository: "r", path: "a.csv", id: header, infers: false };
+  const cells = header.split(",").map(() => "1").join();
+  const bytes = new TextEncoder().encode(`${header}\n${cells}\n`);
+  parseTable({ ...name, bytes });
+  const page = listRows({ ...name, ...QUERY }, unlimited);
+  if (!("json" in page)) throw new Error("no page");
+  const { data } = JSON.parse(new TextDecoder().decode(page.json!));
+  return Object.keys(data);
+}
+
+Deno.test("parseTable() gives equal columns names of their own", () => {
+  assertEquals(namesOf("a,a,a"), ["a", "a_2", "a_3"]);
+  assertEquals(namesOf("a,a_2,a,a"), ["a", "a_2", "a_3", "a_4"]);
+  assertEquals(namesOf("a,a,a_2,a"), ["a", "a_2", "a_2_2", "a_3"]);
+  assertEquals(namesOf("b,,b,"), ["b", "column2", "b_2", "column4"]);
+});
+
+Deno.test("parseTable() names columns in linear time", () => {
+  const time = (columns: number) => {
+    const startedMs = performance.now();
+    assertEquals(namesOf(Array(columns).fill("a").join()).length, columns);
+    return performance.now() - startedMs;
+  };
+  time(2_000);
+  const [some, more] = [time(5_000), time(40_000)];
+  assert(more < 24 * some, `5,000: ${some} ms, 40,000: ${more} ms`);
+});
