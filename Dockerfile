@@ -8,7 +8,7 @@ RUN mkdir data && chown deno:deno . data
 USER deno
 
 # deno.json names tests/ and bench/ as workspace members; the service needs no more of them than that.
-COPY --chown=deno:deno deno.json deno.lock fresh.config.ts main.ts ./
+COPY --chown=deno:deno deno.json deno.lock fresh.config.ts main.ts SECURITY.md ./
 COPY --chown=deno:deno tests/deno.json ./tests/
 COPY --chown=deno:deno bench/deno.json ./bench/
 COPY --chown=deno:deno jsr ./jsr

@@ -38,9 +38,10 @@ if (import.meta.main && !isParallel) await orExit(serve(Deno.args));
  * refs itself and shows a push within 60 s. `deno run` warns about a default
  * export that serves, so it is undefined without the argument of the task.
  */
-const served: { fetch: Handler } | undefined = isParallel
-  ? { fetch: await orExit(openIsolate()) }
-  : undefined;
+const served: { fetch: Handler; onListen: typeof printAddress } | undefined =
+  isParallel
+    ? { fetch: await orExit(openIsolate()), onListen: printAddress }
+    : undefined;
 export default served;
 
 /** Ends the process with one line about an unusable setting. */
@@ -92,6 +93,17 @@ function urlOf(host: string, port: number): string {
 }
 
 /**
+ * Prints the address in a terminal, where the log hides it. Deno calls this in
+ * one isolate.
+ */
+function printAddress({ hostname, port }: Deno.NetAddr): void {
+  if (!Deno.stderr.isTerminal()) return;
+  // The console would put the name of the isolate in front.
+  const line = `Open ${urlOf(hostname, port)}\n`;
+  Deno.stderr.writeSync(new TextEncoder().encode(line));
+}
+
+/**
  * Serves until SIGINT or SIGTERM and then exits with 0. With `preview <folder>`
  * it serves only local folders.
  */
@@ -107,8 +119,7 @@ async function serve([mode, ...args]: readonly string[]): Promise<void> {
     port = at.port;
     const url = urlOf(at.hostname, port);
     services.logStart({ host: at.hostname, port, url });
-    // People start the service in a terminal, where the log hides the address.
-    if (Deno.stderr.isTerminal()) console.error(`Open ${url}`);
+    printAddress(at);
     if (names === null) return;
     services.log.info("preview", {
       url,

@@ -18,6 +18,12 @@ type Task = Awaited<ReturnType<typeof serveTask>>;
 const fetchJson = async ({ url }: Task, path: string) =>
   await (await fetch(url + path)).json();
 
+function freePort(): number {
+  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  free.close();
+  return free.addr.port;
+}
+
 /** Whether a connection is accepted; one that is reset came while the listener closed. */
 async function connects(port: number): Promise<boolean> {
   try {
@@ -82,27 +88,36 @@ Deno.test("the image has every folder with code of the service", async () => {
   assertEquals([...folders].filter((name) => !copied.includes(name)), []);
 });
 
-Deno.test({
-  name: "start prints where to go in a terminal",
-  ignore: await Deno.stat("/usr/bin/script").then(() => false, () => true),
-  async fn() {
-    const task = `PORT=0 KV_PATH=:memory: '${Deno.execPath()}' task -q start`;
-    await using child = new Deno.Command("/usr/bin/script", {
-      args: ["--quiet", "--flush", "--command", task, "/dev/null"],
-      cwd: root,
-      stdin: "null",
-      stdout: "piped",
-    }).spawn();
-    let text = "";
-    for await (
-      const part of child.stdout.pipeThrough(new TextDecoderStream())
-    ) {
-      text += part;
-      if (/^Open http:\/\/localhost:\d+\/\r?\n/m.test(text)) return;
-    }
-    throw new Error(text);
-  },
-});
+for (const task of ["start", "start:parallel"]) {
+  Deno.test({
+    name: `${task} prints where to go in a terminal, once`,
+    ignore: await Deno.stat("/usr/bin/script").then(() => false, () => true),
+    async fn() {
+      const port = task === "start" ? 0 : freePort();
+      const env = `PORT=${port} KV_PATH=:memory: DENO_JOBS=2`;
+      const command = `${env} '${Deno.execPath()}' task -q ${task}`;
+      await using child = new Deno.Command("/usr/bin/script", {
+        args: ["--quiet", "--flush", "--command", command, "/dev/null"],
+        cwd: root,
+        stdin: "null",
+        stdout: "piped",
+      }).spawn();
+      let text = "";
+      const isReady = () => {
+        const starts = text.match(/"event":"listening"/g)?.length ?? 0;
+        return starts >= (task === "start" ? 1 : 2) &&
+          /^Open http:\/\/localhost:\d+\/\r?\n/m.test(text);
+      };
+      for await (
+        const part of child.stdout.pipeThrough(new TextDecoderStream())
+      ) {
+        text += part;
+        if (isReady()) break;
+      }
+      assertEquals(text.match(/Open http/g)?.length, 1, text);
+    },
+  });
+}
 
 Deno.test("start answers while nobody reads its log", async () => {
   const unread = Promise.withResolvers<void>();
@@ -193,9 +208,7 @@ async function withIsolates(
   ) => Promise<void>,
 ): Promise<void> {
   const folder = `data/parallel-${crypto.randomUUID()}`;
-  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = free.addr;
-  free.close();
+  const port = freePort();
   try {
     await using service = await serveTask("start:parallel", {
       env: {

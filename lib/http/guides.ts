@@ -19,8 +19,12 @@ const DOCUMENTS: ReadonlyMap<string, readonly [file: string, title: string]> =
     ["caching", ["docs/caching.md", "Caching"]],
     ["limits", ["docs/limits.md", "Limits"]],
     ["performance", ["docs/performance.md", "Performance"]],
+    ["security", ["SECURITY.md", "Security"]],
   ]);
 const ROOT = new URL("../../", import.meta.url);
+/** Where documents lead to files that are not pages of the service. */
+const REPOSITORY =
+  "https://github.com/repo-collections/repo-collections/blob/HEAD";
 
 /**
  * Responds with a document. `root` leads from the page to the pages of the
@@ -74,7 +78,7 @@ async function render(file: string, root: string, compute: Compute) {
       `/${other}` === pathname
     );
     return found === undefined
-      ? null
+      ? REPOSITORY + pathname + fragment
       : addressOf(found[0], root) + fragment.replace(/^#/, "#user-content-");
   });
   return { html, headings: rendered.headings };

@@ -133,6 +133,9 @@ async function textBody(text: string, contentType: string): Promise<ReadyBody> {
 
 const readText = (file: string) => Deno.readTextFile(new URL(file, ROOT));
 
+/** Comments on lines of their own are an eighth of the bytes of a script. */
+const COMMENTS = /^ *\/(\/.*|\*\*[^]*?\*\/)$/gm;
+
 async function withoutTypes(text: string): Promise<string> {
   // Loading it takes 30 ms, which a start does not need.
   const { transformSync } = await import("amaro");
@@ -156,7 +159,9 @@ async function readAssets() {
       JAVASCRIPT;
     const text = await readText(file);
     const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
-    const sent = isTypeScript ? await withoutTypes(text) : text;
+    const sent = isTypeScript
+      ? (await withoutTypes(text)).replaceAll(COMMENTS, "")
+      : text;
     files.set(name, await textBody(sent, contentType));
   }
   const tags = [...files].map(([name, { identity }]) =>

@@ -79,8 +79,9 @@ function set(state: State): void {
   show(state, { hasFocus: true });
 }
 
-/** Keys of the items that were last listed. */
+/** Keys of the items that were listed of a collection. */
 let keys: readonly string[] = [];
+let keysOfPlace = "";
 
 function listUrl(state: State): string {
   return operationUrl(
@@ -174,9 +175,16 @@ function loadFolders({ owner, repo, branch }: State): void {
 }
 
 function paint(): void {
-  if (current !== null) loadFolders(current);
-  const { items = [] } = list.answer?.body ?? {};
-  if (items.length > 0) keys = keysOf(items);
+  if (current !== null) {
+    loadFolders(current);
+    const place = `${placeOf(current)} ${current.branch}`;
+    // With `fields` items have only some of their keys.
+    const known = place === keysOfPlace ? keys : [];
+    keys = [
+      ...new Set([...known, ...keysOf(list.answer?.body?.items ?? [])]),
+    ];
+    keysOfPlace = place;
+  }
   render(html`<${App} />`, root);
   if (focusNext === "row" && list.answer !== null) {
     focusNext = "";
@@ -319,18 +327,20 @@ class PlaceBar
             : null}>${label}</a>
       `;
     return html`
-      <nav class="crumbs" aria-label="Folders">
-        <ol>
+      <div class="folder-path">
+        <nav class="crumbs" aria-label="Folders">
+          <ol>
               <li>${link(0, "/")}</li>
               ${segments.map((segment, at) =>
                 html`<li>${link(at + 1, segment)}</li>`
               )}
             </ol>
-      </nav>
-      <button type="button" class="quiet icon" aria-label="Edit the folder"
-        title="Edit the folder"
-        onClick=${this.#edit}>
+        </nav>
+        <button type="button" class="quiet icon" aria-label="Edit the folder"
+          title="Edit the folder"
+          onClick=${this.#edit}>
               <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z" /></svg></button>
+      </div>
     `;
   }
 }

@@ -4,6 +4,7 @@
 import { html, render } from "./preact.js";
 import { Copy } from "./requests.ts";
 import { followReading } from "./spy.ts";
+import { highlight } from "./view.ts";
 
 for (const code of document.querySelectorAll<HTMLElement>("main pre > code")) {
   const block = code.parentElement!;
@@ -20,5 +21,8 @@ for (const code of document.querySelectorAll<HTMLElement>("main pre > code")) {
 for (const table of document.querySelectorAll<HTMLElement>("main table")) {
   table.tabIndex = 0;
 }
+// Code stays plain where it cannot be colored.
+highlight(document.querySelector("main")!, new AbortController().signal)
+  .catch(console.warn);
 const sections = document.querySelector<HTMLElement>(".sections");
 if (sections !== null) followReading(sections);

@@ -162,9 +162,10 @@ interface FieldProps {
   readonly name: string;
   readonly value: string;
   readonly set: (value: string) => void;
-  /** What completes the value; of a list, its last element. */
+  /** What completes the value. */
   readonly offers?: readonly string[];
-  readonly isList?: boolean;
+  /** Of a list, whose elements are chosen from the offers: how many it may have. */
+  readonly maxElements?: number;
   readonly hint?: string;
   readonly type?: string;
   readonly isWide?: boolean;
@@ -185,25 +186,64 @@ class Field extends Component<FieldProps, { draft: string | null }> {
   };
 
   override render() {
-    const { name, value, offers = [], isList, isWide, hint, type } = this.props;
-    const text = this.state.draft ?? value;
-    const start = isList ? text.slice(0, text.lastIndexOf(",") + 1) : "";
-    const taken = start.split(",");
-    return html`<label class=${
-      isWide ? "field wide" : "field"
-    }><span>${name}</span><input
-      name=${name} value=${text} placeholder=${hint} type=${type ?? "text"}
-      min=${type === "number" ? 1 : null} autocomplete="off" spellcheck="false"
-      list=${offers.length > 0 ? `offers-${name}` : null}
-      onInput=${this.#type} onChange=${this.#commit} />${
-      offers.length > 0 &&
-      html`<datalist id=${`offers-${name}`}>${
-        offers.filter((offer) => !taken.includes(offer)).map((offer) =>
-          html`<option value=${start + offer} />`
-        )
-      }</datalist>`
-    }</label>`;
+    const { name, value, set, offers = [], maxElements, isWide, hint, type } =
+      this.props;
+    const isList = maxElements !== undefined;
+    const id = `parameter-${name}`;
+    return html`<div class=${isWide ? "field wide" : "field"}>
+      <label for=${id}>${name}</label>
+      <input id=${id} name=${name} value=${this.state.draft ?? value}
+        placeholder=${hint} type=${type ?? "text"}
+        min=${type === "number" ? 1 : null} autocomplete="off"
+        spellcheck="false"
+        list=${offers.length > 0 && !isList ? `offers-${name}` : null}
+        onInput=${this.#type} onChange=${this.#commit} />
+      ${
+      offers.length > 0 && (isList
+        ? elementMenu(name, value, { offers, maxElements, set })
+        : html`<datalist id=${`offers-${name}`}>${
+          offers.map((offer) => html`<option value=${offer} />`)
+        }</datalist>`)
+    }</div>`;
   }
+}
+
+/** The elements of a list, each with a box. */
+function elementMenu(
+  name: string,
+  value: string,
+  { offers, maxElements, set }: Required<
+    Pick<FieldProps, "offers" | "maxElements" | "set">
+  >,
+) {
+  const chosen = value.split(",").filter((element) => element !== "");
+  const toggle = (element: string) =>
+    set(
+      (chosen.includes(element)
+        ? chosen.filter((one) => one !== element)
+        : [...chosen, element]).join(","),
+    );
+  return html`
+    <details class="menu">
+      <summary aria-label=${`Choose ${name}`}>
+        <svg viewBox="0 0 16 16" width="12"
+          height="12" aria-hidden="true">
+          <path d="M3 6l5 5 5-5" />
+        </svg>
+      </summary>
+      <div class="popup elements" role="group"
+        aria-label=${name}>${offers.map(
+          (offer) =>
+            html`
+              <label class="check"><input type="checkbox"
+                checked=${chosen.includes(offer)}
+                disabled=${!chosen.includes(offer) &&
+                  chosen.length >= maxElements}
+                onChange=${() => toggle(offer)} /> ${offer}</label>
+            `,
+        )}</div>
+    </details>
+  `;
 }
 
 const OPERATORS: readonly (readonly [sign: string, words: string])[] = [
@@ -273,9 +313,8 @@ class Filters extends Component<FiltersProps> {
         onChange=${change}>
             <input name=${`subject-${at}`} aria-label=${`What filter ${number} is about`}
               list="offers-subject" defaultValue=${parts.subject}
-              placeholder=${subjects.at(
-                -1,
-              )} autocomplete="off" spellcheck="false" />
+              placeholder=${subjects.find((name) => name.includes(".")) ??
+                subjects[0]} autocomplete="off" spellcheck="false" />
             <select name=${`sign-${at}`} aria-label=${`How filter ${number} compares`}>${OPERATORS
               .map(([sign, words]) =>
                 html`<option value=${sign} selected=${
@@ -352,8 +391,9 @@ export function RequestPanel(props: PanelProps) {
   return html`
     <section class="pane api" aria-label="Request and answer">
       <div class="body">
-        <p class="lead">This request reads the list. Any page may send it, and
-          no answer is more than 60 seconds behind the repository while
+        <p class="lead"><span class="what">Repo Collections gives a folder of a
+          repository as JSON to any page. </span>This request reads the list. No
+          answer is more than 60 seconds behind the repository while
           ${props.state.owner === "local"
             ? " the service runs"
             : " GitHub answers"}.</p>
@@ -486,10 +526,10 @@ function listControls(state: State, set: Set, keys: readonly string[]) {
     })}
     ${field("fields", {
       offers: isData ? ["index", ...keys] : [...own, ...keys],
-      isList: true,
+      maxElements: Infinity,
       hint: "all",
     })}
-    ${field("facets", { offers: keys, isList: true, hint: "none" })}
+    ${field("facets", { offers: keys, maxElements: 5, hint: "none" })}
     ${field("limit", { type: "number", hint: "50" })}
     ${field("page", { type: "number", hint: "1" })}
     ${isData

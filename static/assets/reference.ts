@@ -253,7 +253,9 @@ function exampleLine(operationId: string, query: string) {
       names[0] === "collection" && !names.includes("slug")
     ? null
     : tryUrl(operationId, parameters);
-  const code = html`<code>${query}</code>`;
+  const code = html`<code>${
+    query.split(/(?=&)/).map((part) => html`<wbr />${part}`)
+  }</code>`;
   return href === null ? code : html`<a href=${href}>${code}</a>`;
 }
 

@@ -192,7 +192,7 @@ export function skeleton() {
 const CODE = "pre > [class*='language-']";
 
 /** Colors the code in an element, and gives whether all of it is still there. What cannot be colored stays as it is. */
-async function highlight(
+export async function highlight(
   element: Element,
   signal: AbortSignal,
 ): Promise<boolean> {

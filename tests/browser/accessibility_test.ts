@@ -69,6 +69,8 @@ const VIEWS: View[] = [
   ["reference", "reference", ".samples .hljs span"],
   ["guides", "guides", ".copied button"],
   ["guide", "guides/operations", ".copied button"],
+  ["guide-api", "guides/api", ".copied .hljs"],
+  ["found", `${NUMBERS}&search=number`, ".list mark"],
   ["problem", "problems/invalid-parameters", "main"],
 ];
 

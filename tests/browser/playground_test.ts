@@ -355,6 +355,10 @@ browserTest(
       "1\tAnn\t<b>core</b>",
       "2\tBob\t",
     ]);
+    // A phone shows them too.
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert(await cells.first().locator("td").last().isVisible());
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.getByRole("link", { name: "name" }).click();
     await leadsTo(page, "1 item", enter(page, "#filter", "ann"));
     assertEquals(await page.locator(".data mark").allTextContents(), ["Ann"]);
@@ -627,13 +631,20 @@ browserTest(
       "linkTemplate=/p/{slug}",
       "facets=frontMatter.tags",
     ]);
-    // Keys are offered, the last one of a list too.
-    await set("fields", "slug,frontMatter.title");
-    const offers = panel.locator("#offers-fields option");
-    const values = await offers.evaluateAll((all) =>
-      all.map((option) => (option as unknown as { value: string }).value)
-    );
-    assert(values.includes("slug,path"), `${values}`);
+    // The elements of a list are chosen one after the other.
+    await set("fields", "slug");
+    await panel.locator("summary[aria-label='Choose fields']").click();
+    const fields = panel.getByRole("group", { name: "fields" });
+    assert(await fields.getByLabel("slug", { exact: true }).isChecked());
+    for (const key of ["path", "frontMatter.title"]) {
+      await fields.getByLabel(key, { exact: true }).click();
+      await rows(page).first().waitFor();
+    }
+    await fields.getByLabel("path", { exact: true }).click();
+    await hasParameter(page, "fields=slug,frontMatter.title");
+    await page.keyboard.press("Escape");
+    assertEquals(await focused(page, "ariaLabel"), "Choose fields");
+    await rows(page).first().waitFor();
     assertEquals(await titles(page), [
       "Post 6",
       "Post 5",

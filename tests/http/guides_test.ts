@@ -1,7 +1,9 @@
 // The documents as pages: all of them are there, with links to each other that lead somewhere.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "@std/path";
 import { startService } from "../service.ts";
+import { root } from "../source_files.ts";
 
 const PAGES = [
   "/guides",
@@ -12,6 +14,7 @@ const PAGES = [
   "/guides/caching",
   "/guides/limits",
   "/guides/performance",
+  "/guides/security",
 ];
 
 Deno.test("guideResponse() links documents to each other's sections", async () => {
@@ -39,6 +42,25 @@ Deno.test("guideResponse() links documents to each other's sections", async () =
     }
   }
   assert(count > 60, `${count}`);
+});
+
+Deno.test("guideResponse() links other files to the repository", async () => {
+  await using service = await startService();
+  const files = new Set<string>();
+  for (const path of PAGES) {
+    const html = await (await service.get(path)).text();
+    const [, content = ""] = html.match(/<main[^>]*>(.*)<\/main>/s)!;
+    assertEquals([...content.matchAll(/<a>.*?<\/a>/gs)].flat(), [], path);
+    const start =
+      "https://github.com/repo-collections/repo-collections/blob/HEAD/";
+    for (const [, href = ""] of content.matchAll(/<a href="([^"]*)"/g)) {
+      if (!href.startsWith(start)) continue;
+      const { pathname } = new URL(href);
+      files.add(pathname.slice(new URL(start).pathname.length));
+    }
+  }
+  for (const file of files) await Deno.stat(join(root, file));
+  assert(files.has("deploy/nginx.conf") && files.has("README.md"));
 });
 
 Deno.test("guideResponse() has every guide that the reference names", async () => {

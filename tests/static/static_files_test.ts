@@ -34,6 +34,15 @@ Deno.test("assets are read once for all requests that come first", async () => {
   assertEquals([read.length > 10, read.length], [true, new Set(read).size]);
 });
 
+Deno.test("scripts are sent without their comments", async () => {
+  await using service = await startService();
+  for (const name of ["app", "list", "panel", "requests", "state", "worker"]) {
+    const script = await (await service.get(`/assets/x/${name}.ts`)).text();
+    const lines = script.split("\n");
+    assertEquals(lines.filter((line) => /^ *\/[/*]/.test(line)), [], name);
+  }
+});
+
 Deno.test("pages have a policy that lets in nothing inline, nothing from elsewhere, and scripts of one folder", async () => {
   await using service = await startService();
   await using named = await startService({
