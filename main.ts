@@ -17,7 +17,6 @@ import { openServices, type Services } from "./lib/services.ts";
 import { SettingsError } from "./lib/settings.ts";
 
 const REFRESH_EVERY_MS = 1_000;
-const START_THREADS_AFTER_MS = 200;
 const LISTEN_AGAIN_AFTER_MS = 500;
 const OTHERS_CLOSE_WITHIN_MS = 500;
 /** Maximum number of repositories in the log line of a preview. */
@@ -192,9 +191,9 @@ function runUntilStopped(
   services: Services,
   stopService: () => Promise<void>,
 ): void {
-  // Otherwise the first large request would wait for the threads. The first
-  // answer comes sooner if they do not load at the same time.
-  setTimeout(() => void services.startThreads(), START_THREADS_AFTER_MS);
+  // Otherwise the first request would wait for the threads. They also get the
+  // files that they need before clients can take them all.
+  void services.startThreads();
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
   let isStopping = false;
   const stop = async () => {
