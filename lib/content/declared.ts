@@ -36,8 +36,8 @@ export interface Declared {
   readonly name: string;
   readonly label?: string | undefined;
   /**
-   * The fields of the front matter, a list of `FieldBody`, as JSON. There may be
-   * very many, and text is sent between threads in no time. Undefined if none
+   * The fields of the front matter, a list of `FieldBody`, as JSON. There may
+   * be very many, and a text is quickly sent between threads. Undefined if none
    * are declared.
    */
   readonly fields?: string | undefined;
