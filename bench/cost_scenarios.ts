@@ -1,5 +1,6 @@
-// The requests to the service while its requests to GitHub are counted. Each scenario has a service, a double and a
-// clock of its own, so nothing is cached from another one.
+// The requests to the service while its requests to GitHub are counted. Each
+// scenario has a service, a double and a clock of its own, so nothing is cached
+// from another one.
 
 import { assertEquals } from "@std/assert";
 import { generateFiles } from "../tests/github/generated_files.ts";
@@ -7,7 +8,10 @@ import type { GitHttpBridge } from "../tests/github/git_http_bridge.ts";
 import { changesPath, listPath, type Parameters } from "../tests/service.ts";
 import { type Site, startGitSite, startSite } from "../tests/site.ts";
 
-/** The access: no token, a token for named repositories, or one for all public ones. */
+/**
+ * The access: no token, a token for named repositories, or one for all public
+ * ones.
+ */
 export type Access = "none" | "named" | "public";
 
 type Work = (site: Site) => Promise<unknown>;
@@ -19,7 +23,10 @@ const FIRST = "posts/post-00000.md";
 const BUSY = Array.from({ length: 10 }, (_, index) => `busy-${index}`);
 const HOUR_S = 3600;
 
-/** 3 collections of 100 posts of 2 kB, and 2,000 other files, as in a site with its pictures. */
+/**
+ * 3 collections of 100 posts of 2 kB, and 2,000 other files, as in a site with
+ * its pictures.
+ */
 function* files(): Generator<readonly [path: string, content: string]> {
   for (const prefix of COLLECTIONS) {
     yield* generateFiles({
@@ -33,7 +40,10 @@ function* files(): Generator<readonly [path: string, content: string]> {
   yield* generateFiles({ ...pictures, folders: 20, filesPerFolder: 100 });
 }
 
-/** Opens the double and the service; the double has GitHub's quotas, and Git's protocol for a service without a token. */
+/**
+ * Opens the double and the service; the double has GitHub's quotas, and Git's
+ * protocol for a service without a token.
+ */
 export async function openSite(
   access: Access,
 ): Promise<Site & { bridge?: GitHttpBridge }> {
@@ -110,7 +120,10 @@ function earlier(
   };
 }
 
-/** An hour of one request a second to each branch, with one commit to each where there are `commits`. */
+/**
+ * An hour of one request a second to each branch, with one commit to each where
+ * there are `commits`.
+ */
 function hour(branches: readonly string[], { commits = false } = {}): Work {
   return async (site) => {
     for (let second = 0; second < HOUR_S; second++) {
@@ -135,7 +148,10 @@ async function makeBusyBranches({ repository }: Site): Promise<void> {
   }
 }
 
-/** A proxy that fetches the tree of the whole repository every minute and uses no validators. */
+/**
+ * A proxy that fetches the tree of the whole repository every minute and uses
+ * no validators.
+ */
 function hourAsProxy(headers: Record<string, string>): Work {
   return async ({ gh, service }) => {
     for (let minute = 0; minute < HOUR_S / 60; minute++) {
@@ -146,7 +162,10 @@ function hourAsProxy(headers: Record<string, string>): Work {
   };
 }
 
-/** One title of the table, with a row for each access. `before` runs first and is not counted. */
+/**
+ * One title of the table, with a row for each access. `before` runs first and
+ * is not counted.
+ */
 function row(
   accesses: Access[],
   title: string,

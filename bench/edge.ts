@@ -1,9 +1,13 @@
-// `deno task bench:edge`: 1,000 requests a second over 100 addresses behind Varnish that is purged, Varnish that is not,
-// and nginx, each with the file in deploy/, and a push every 10 s: which share never reaches the service, how soon a push
-// shows at the cache, and whether an answer is older than it says. `--seconds` sets the time of each, `--only` names one
-// of them, `--repositories` says over how many the addresses spread. With `--kill <minutes>` instead, two services on one
-// store are killed at random, and so are Varnish and the store (`--only`: one of them, `--seed`: the same again). Needs
-// Debian's nginx, varnish and varnish-modules. The store is denokv where DENOKV names its program.
+// `deno task bench:edge`: 1,000 requests a second over 100 addresses behind
+// Varnish that is purged, Varnish that is not, and nginx, each with the file in
+// deploy/, and a push every 10 s: which share never reaches the service, how
+// soon a push shows at the cache, and whether an answer is older than it says.
+// `--seconds` sets the time of each, `--only` names one of them,
+// `--repositories` says over how many the addresses spread. With `--kill
+// <minutes>` instead, two services on one store are killed at random, and so
+// are Varnish and the store (`--only`: one of them, `--seed`: the same again).
+// Needs Debian's nginx, varnish and varnish-modules. The store is denokv where
+// DENOKV names its program.
 
 import { CACHES, measureCache } from "./edge_caches.ts";
 import { measureKills } from "./edge_kill.ts";

@@ -1,4 +1,5 @@
-// The caches of `bench:edge`: each in front of one service process and a double of GitHub, under a steady load.
+// The caches of `bench:edge`: each in front of one service process and a double
+// of GitHub, under a steady load.
 
 import {
   cacheCommand,
@@ -47,7 +48,10 @@ const START_PURGES_MS = 7_000;
 
 const START_WITHIN_MS = 20_000;
 
-/** Waits until a program answers, be it that something behind it is down. @throws {Error} where it ends or takes too long. */
+/**
+ * Waits until a program answers, be it that something behind it is down.
+ * @throws {Error} where it ends or takes too long.
+ */
 export async function untilListening(
   process: Deno.ChildProcess,
   origin: string,
@@ -89,7 +93,10 @@ async function answeredBy({ origin }: RunningService): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Runs one cache under load; gives the goals, a row of the table, and what was wrong. */
+/**
+ * Runs one cache under load; gives the goals, a row of the table, and what was
+ * wrong.
+ */
 export async function measureCache(
   outer: AsyncDisposableStack,
   { name, kind, isPurged, mostMs }: EdgeCache,

@@ -1,6 +1,7 @@
-// The kills of `bench:edge --kill`: two services on one remote store, Varnish in front of the first, deliveries of the
-// webhook to the second, or to the first while the second is down. Each of the four is killed by SIGKILL at random, for
-// itself, and started again.
+// The kills of `bench:edge --kill`: two services on one remote store, Varnish
+// in front of the first, deliveries of the webhook to the second, or to the
+// first while the second is down. Each of the four is killed by SIGKILL at
+// random, for itself, and started again.
 
 import { VARNISH } from "../tests/deploy/caches.ts";
 import { TOKEN } from "../tests/kv_connect/kv_connect_server.ts";

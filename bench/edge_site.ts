@@ -1,5 +1,6 @@
-// What `bench:edge` serves, requests and judges: repositories whose states are known, a steady stream of requests to the
-// cache in front of the service, and whether each answer is one of those states and not too old.
+// What `bench:edge` serves, requests and judges: repositories whose states are
+// known, a steady stream of requests to the cache in front of the service, and
+// whether each answer is one of those states and not too old.
 
 import { assert } from "@std/assert";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
@@ -10,7 +11,9 @@ import { pause } from "./processes.ts";
 /** The secret of the webhook. */
 export const SECRET = "bench-secret";
 
-/** One state of a repository; `replacedAtMs` is Infinity while it is current. */
+/**
+ * One state of a repository; `replacedAtMs` is Infinity while it is current.
+ */
 interface EdgeState {
   readonly index: number;
   replacedAtMs: number;
@@ -28,7 +31,10 @@ export type EdgeRepository = Awaited<ReturnType<typeof makeEdgeRepository>>;
 
 const contentOf = (index: number) => `State ${index}.`;
 
-/** Makes a repository; each of its addresses is a list that begins with the file that each push changes. */
+/**
+ * Makes a repository; each of its addresses is a list that begins with the file
+ * that each push changes.
+ */
 export async function makeEdgeRepository(
   cleanup: AsyncDisposableStack,
   owner: string,
@@ -101,14 +107,23 @@ export class EdgeReaders implements Disposable {
   readonly timesMs: number[] = [];
   /** From a push until an address shows it, one for each of both. */
   readonly shownMs: number[] = [];
-  /** How long the state of an answer had been replaced, at most: beyond its `Age`, and at all. */
+  /**
+   * How long the state of an answer had been replaced, at most: beyond its
+   * `Age`, and at all.
+   */
   greatestPastAgeMs = 0;
   greatestBehindMs = 0;
   /** The same of answers that say that the service is down. */
   greatestStaleMs = 0;
-  /** From a restart until an answer that shows what was replaced before it, at most. */
+  /**
+   * From a restart until an answer that shows what was replaced before it, at
+   * most.
+   */
   greatestOwedMs = 0;
-  /** Readers have addresses of their own, because the service limits what one client may have under way. */
+  /**
+   * Readers have addresses of their own, because the service limits what one
+   * client may have under way.
+   */
   private readonly clients = Array.from(
     { length: READERS },
     (_, n) =>
@@ -125,7 +140,9 @@ export class EdgeReaders implements Disposable {
     private readonly repositories: readonly EdgeRepository[],
     private readonly options: {
       readonly perSecond: number;
-      /** An answer that is not marked was the current state within this time. */
+      /**
+       * An answer that is not marked was the current state within this time.
+       */
       readonly mostBehindMs: number;
       /** When services were restarted, in ms since the epoch. */
       readonly restartsMs?: readonly number[];
@@ -143,7 +160,10 @@ export class EdgeReaders implements Disposable {
     );
   }
 
-  /** Sends requests at a steady rate until told otherwise, and waits for the last answers. */
+  /**
+   * Sends requests at a steady rate until told otherwise, and waits for the
+   * last answers.
+   */
   async readWhile(goesOn: () => boolean): Promise<void> {
     const { perSecond } = this.options;
     const startedMs = performance.now();

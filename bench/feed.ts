@@ -1,6 +1,7 @@
-// `deno task bench:feed`: two processes that publish 80 names at once on one SQLite file, 1,000 times (`--rounds`), beside
-// a process that writes objects: how many names one of them does not hear. Then one process without a token that has 3,000
-// refs in use (`--refs`): how soon a push to one of them shows.
+// `deno task bench:feed`: two processes that publish 80 names at once on one
+// SQLite file, 1,000 times (`--rounds`), beside a process that writes objects:
+// how many names one of them does not hear. Then one process without a token
+// that has 3,000 refs in use (`--refs`): how soon a push to one of them shows.
 
 import { assertEquals } from "@std/assert";
 import { join } from "@std/path";
@@ -32,7 +33,10 @@ const rounds = Number(flag("rounds", "1000"));
 const refs = Number(flag("refs", "3000"));
 const ROUND_MS = 100;
 const NAMES = 80;
-/** A push that is not polled within a second is heard 60 s after its publication at most. */
+/**
+ * A push that is not polled within a second is heard 60 s after its publication
+ * at most.
+ */
 const SETTLE_MS = 20_000;
 const PUSHES = 20;
 const SECRET = "bench-secret";

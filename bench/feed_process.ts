@@ -1,5 +1,6 @@
-// One process of `bench:feed` on a SQLite file. `publish` publishes 80 names at the beginning of each round and counts
-// those that it hears of; `write` writes objects all the time. Prints one line of JSON once the file `<store>.end` is
+// One process of `bench:feed` on a SQLite file. `publish` publishes 80 names at
+// the beginning of each round and counts those that it hears of; `write` writes
+// objects all the time. Prints one line of JSON once the file `<store>.end` is
 // there.
 //
 //   feed_process.ts publish|write <id> <store> <start, ms since the epoch> <rounds> <round, ms>

@@ -1,6 +1,8 @@
-// `deno task bench:greedy`: one client address sends the most expensive requests as fast as it can, at default settings,
-// while a second address reads 20 known pages once a second. The second must not be slowed, memory must stay bounded, and
-// requests to GitHub must stay within the first one's charges. `--seconds` sets the time, 60 by default.
+// `deno task bench:greedy`: one client address sends the most expensive
+// requests as fast as it can, at default settings, while a second address reads
+// 20 known pages once a second. The second must not be slowed, memory must stay
+// bounded, and requests to GitHub must stay within the first one's charges.
+// `--seconds` sets the time, 60 by default.
 
 import { makeGitRepository } from "../tests/github/git_repository.ts";
 import { itemPath, listPath, type Parameters } from "../tests/service.ts";
@@ -21,15 +23,22 @@ const CONNECTIONS = 4;
 const KNOWN_PAGES = 20;
 const CACHE_MEMORY_MB = 64;
 const MISSES_PER_MINUTE = 120;
-/** Requests to GitHub of the most expensive request with a token: 2,000 for folders, and 20,000 files in batches of 50. */
+/**
+ * Requests to GitHub of the most expensive request with a token: 2,000 for
+ * folders, and 20,000 files in batches of 50.
+ */
 const MAX_REQUESTS_A_MISS = 2_400;
 const BRANCHES = 100;
-/** So many folders of so many levels each. Each level is a request that waits for the one before it. */
+/**
+ * So many folders of so many levels each. Each level is a request that waits
+ * for the one before it.
+ */
 const DEEP = { folders: 80, levels: 120 };
 
 /**
- * A kind of request; `n` counts up over all kinds. The client drops the connection `dropAfterMs` after its request, or
- * takes the first bytes of the answer, waits `readForMs`, and drops it then.
+ * A kind of request; `n` counts up over all kinds. The client drops the
+ * connection `dropAfterMs` after its request, or takes the first bytes of the
+ * answer, waits `readForMs`, and drops it then.
  */
 interface Kind {
   readonly path: (n: number) => string;
@@ -107,7 +116,10 @@ function* files(): Generator<[path: string, content: string]> {
   }
 }
 
-/** Sends one request; the status of its answer, or 0 where the connection was dropped. */
+/**
+ * Sends one request; the status of its answer, or 0 where the connection was
+ * dropped.
+ */
 async function send(
   origin: string,
   kind: Kind,
@@ -137,7 +149,10 @@ async function send(
   }
 }
 
-/** Reads pages over one connection from an address of its own; Deno cannot choose the address, curl can. */
+/**
+ * Reads pages over one connection from an address of its own; Deno cannot
+ * choose the address, curl can.
+ */
 async function readPages(
   urls: readonly string[],
 ): Promise<{ status: number; ms: number }[]> {
@@ -179,7 +194,8 @@ await runBench(
       [name, new Map<number, number>()] as const
     );
     let sent = 0;
-    // First one after the other, so that each has read what it needs before all of them compete for that.
+    // First one after the other, so that each has read what it needs before all
+    // of them compete for that.
     for (const kind of Object.values(KINDS)) {
       const n = sent++;
       const first = () => send(service.origin, kind, n, stop.signal);

@@ -1,7 +1,10 @@
-// `deno task bench:hostile`: what one hostile client, author or source can do to everybody else. It sends every row of the
-// corpus (`--rows a,b` for some, `none` for none), then rows at random from ten addresses at once for `--seconds` (60, or
-// `--minutes`; 0 for none), then `--requests` generated requests (20,000; 0 for none; `--seed` for others). It fails where
-// `/api/health` had to wait, another client was kept waiting, the process ended, or an answer was not the contract's.
+// `deno task bench:hostile`: what one hostile client, author or source can do
+// to everybody else. It sends every row of the corpus (`--rows a,b` for some,
+// `none` for none), then rows at random from ten addresses at once for
+// `--seconds` (60, or `--minutes`; 0 for none), then `--requests` generated
+// requests (20,000; 0 for none; `--seed` for others). It fails where
+// `/api/health` had to wait, another client was kept waiting, the process
+// ended, or an answer was not the contract's.
 
 import { sendGenerated } from "./hostile/generated_phase.ts";
 import { type Polls } from "./hostile/health.ts";
@@ -29,7 +32,10 @@ const afterMs = 1000 * Number(flag("after", "3"));
 const tries = Number(flag("tries", "3"));
 const yardstickMs = 1000 * Number(flag("yardstick", "3"));
 
-/** The waits of a service that nobody attacks: alone, and while the attackers keep their two threads busy. */
+/**
+ * The waits of a service that nobody attacks: alone, and while the attackers
+ * keep their two threads busy.
+ */
 async function measureYardsticks(lab: Lab): Promise<readonly Polls[]> {
   await lab.prepare({ rows: [], bystanders: 0 });
   await using attacked = await lab.startService();

@@ -1,5 +1,6 @@
-// Hostile requests, with parameters that are good often enough to reach the source, and a repository of a hostile
-// author. The same seed gives the same requests. What RFC 9112 forbids is marked: a server may refuse it unread.
+// Hostile requests, with parameters that are good often enough to reach the
+// source, and a repository of a hostile author. The same seed gives the same
+// requests. What RFC 9112 forbids is marked: a server may refuse it unread.
 
 import type { GitContent } from "../tests/github/git_repository.ts";
 
@@ -21,7 +22,10 @@ const FILE_NAMES =
   'a.md|with space.md|it\'s "quoted"; filename=b.md|100%.md|%2e%2e%2fx.md|back\\slash.md|' +
   "ü 💥 \u202e.md|new\nline.md|?a=b&c#d.md|<script>.html|__proto__";
 
-/** The files of a hostile author, by path: names and contents that trouble parsers, headers and paths. */
+/**
+ * The files of a hostile author, by path: names and contents that trouble
+ * parsers, headers and paths.
+ */
 export const HOSTILE_FILES: Readonly<Record<string, GitContent>> = {
   ...Object.fromEntries(
     FILE_NAMES.split("|").map((name) => [`posts/${name}`, "# <b>A</b>"]),
@@ -38,7 +42,10 @@ export const HOSTILE_FILES: Readonly<Record<string, GitContent>> = {
   "content/ü b/c.md": "# K\n",
 };
 
-/** A request as its bytes go out, but for `Host`. The HTTP server may refuse some before the service sees them. */
+/**
+ * A request as its bytes go out, but for `Host`. The HTTP server may refuse
+ * some before the service sees them.
+ */
 export interface HostileRequest {
   readonly method: string;
   readonly target: string;
@@ -237,7 +244,10 @@ export function* hostileRequests(
   { seed, count }: { seed: number; count: number },
 ): Generator<HostileRequest> {
   let state = seed;
-  /** A number from 0 up to, and without, `below` (a linear congruential generator; its high bits are used). */
+  /**
+   * A number from 0 up to, and without, `below` (a linear congruential
+   * generator; its high bits are used).
+   */
   const random = (below: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor(state / 2 ** 32 * below);
@@ -309,13 +319,17 @@ const OF_REPOSITORY =
   /^(?:$|\/(?:commits|git\/trees|git\/blobs)\/([^/?#]+)(?:\?recursive=1)?$)/;
 const RAW = /^\/raw\/octo\/odd\/[0-9a-f]{40}\/([^?#]+)$/i;
 
-/** Whether the service may request this path of its source: every value in one escaped segment. GraphQL has one path. */
+/**
+ * Whether the service may request this path of its source: every value in one
+ * escaped segment. GraphQL has one path.
+ */
 export function isEscaped(path: string): boolean {
   const match = OF_REPOSITORY.exec(path.replace(REPOSITORY, "")) ??
     RAW.exec(path);
   return match !== null && (match[1] ?? "a").split("/").every((part) => {
     try {
-      // No control character of ASCII, and no segment that a URL would leave out.
+      // No control character of ASCII, and no segment that a URL would leave
+      // out.
       return encodeURIComponent(decodeURIComponent(part)) === part &&
         !/^\.{0,2}$|%[01]|%7F/.test(part);
     } catch {

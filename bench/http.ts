@@ -1,5 +1,7 @@
-// `deno task bench:http`: the service under load beside a bare server, the least cache, Hono, nginx and Varnish; pages of
-// large and small collections; hits during cold listings; cold requests; the time to start. `--rounds` sets how often.
+// `deno task bench:http`: the service under load beside a bare server, the
+// least cache, Hono, nginx and Varnish; pages of large and small collections;
+// hits during cold listings; cold requests; the time to start. `--rounds` sets
+// how often.
 
 import { assertEquals } from "@std/assert";
 import type { ListBody } from "../lib/api/contract.ts";
@@ -70,7 +72,10 @@ function partOf<
   return { goals: rows.map(goalOf), markdown: table(head, lines) };
 }
 
-/** Pages without a cached response, each requested once, of collections whose trees are cached. */
+/**
+ * Pages without a cached response, each requested once, of collections whose
+ * trees are cached.
+ */
 async function measurePages(origin: string): Promise<Part> {
   const series = [
     {
@@ -115,7 +120,10 @@ async function measurePages(origin: string): Promise<Part> {
   };
 }
 
-/** How the double answers: all in one piece of some 30 MB, or truncated as GitHub documents. */
+/**
+ * How the double answers: all in one piece of some 30 MB, or truncated as
+ * GitHub documents.
+ */
 const MODES = [
   { title: "no listing", settings: null },
   {
@@ -128,7 +136,10 @@ const MODES = [
   },
 ];
 
-/** Hits of another collection while listings of 100,000 files are read one after the other. */
+/**
+ * Hits of another collection while listings of 100,000 files are read one after
+ * the other.
+ */
 async function measureColdListings(
   origin: string,
   double: RunningDouble,
@@ -179,7 +190,10 @@ async function measureColdListings(
   };
 }
 
-/** Hits of another collection while collections of 3,000 posts are indexed for their first search. */
+/**
+ * Hits of another collection while collections of 3,000 posts are indexed for
+ * their first search.
+ */
 async function measureIndexing(origin: string): Promise<Part> {
   const times: number[] = [];
   const idle: LoadResult[] = [];
@@ -234,7 +248,10 @@ async function measureIndexing(origin: string): Promise<Part> {
   };
 }
 
-/** From a cold request to its answer, in round trips to a source that takes 50 ms. */
+/**
+ * From a cold request to its answer, in round trips to a source that takes 50
+ * ms.
+ */
 async function measureColdRequests(
   env: Env,
   double: RunningDouble,
@@ -278,7 +295,10 @@ async function measureColdRequests(
   );
 }
 
-/** From the start of the process to its first answer, with the modules in Deno's cache. */
+/**
+ * From the start of the process to its first answer, with the modules in Deno's
+ * cache.
+ */
 async function measureStart(): Promise<Part> {
   const requests = [
     { title: "/api/health", path: "/api/health" },

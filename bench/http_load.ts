@@ -1,5 +1,6 @@
-// The loads of `bench:http`: which requests, how each round measures them, and the goals. What is steady on a shared
-// machine is processor time a request; requests a second and p99 stand beside it.
+// The loads of `bench:http`: which requests, how each round measures them, and
+// the goals. What is steady on a shared machine is processor time a request;
+// requests a second and p99 stand beside it.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
@@ -45,7 +46,10 @@ const MOST: readonly Server[] = [
 const ALL: readonly Server[] = [...MOST, "hono", "varnish"];
 /** The servers whose answers say that they come from a cache. */
 const CACHES: readonly Server[] = ["service", "service, info", "varnish"];
-/** The kinds of requests; the one for a 304 is conditional, which warm() sees to. */
+/**
+ * The kinds of requests; the one for a 304 is conditional, which warm() sees
+ * to.
+ */
 const SCENARIOS = {
   list: {
     title: "list hit, plain",
@@ -69,7 +73,10 @@ const SCENARIOS = {
 };
 
 const INFO = "list hit with LOG_LEVEL=info to a file, of the bare server";
-/** The least share of one measurement's processor time in another's; each is named by scenario and server. */
+/**
+ * The least share of one measurement's processor time in another's; each is
+ * named by scenario and server.
+ */
 const SHARES = [
   [
     "list hit, of the bare server by processor time",
@@ -81,7 +88,8 @@ const SHARES = [
   [INFO, 0.65, "list service, info", "list bare"],
   ["list hit, of Hono", 1.5, "list service", "list hono"],
   ["gzip hit, of the bare server", 0.75, "gzip service", "gzip bare"],
-  // A bare 304 reads no request header, so that no server that compares a tag can cost the same.
+  // A bare 304 reads no request header, so that no server that compares a tag
+  // can cost the same.
   [
     "304, of the bare server's whole list",
     0.9,
@@ -102,7 +110,10 @@ const LATE = {
   content: "content hit",
 };
 
-/** The result of one run of wrk; `errors` are requests without an answer, or with a status of 400 or more. */
+/**
+ * The result of one run of wrk; `errors` are requests without an answer, or
+ * with a status of 400 or more.
+ */
 export type LoadResult = Readonly<
   Record<
     "requests" | "perSecond" | "p50Ms" | "p99Ms" | "maxMs" | "errors",
@@ -129,11 +140,17 @@ export async function load(
   return JSON.parse(text.slice(text.lastIndexOf('{"requests"'))) as LoadResult;
 }
 
-/** One measurement; `processorUs` is the server's processor time for one request, in µs. */
+/**
+ * One measurement; `processorUs` is the server's processor time for one
+ * request, in µs.
+ */
 type Run = LoadResult & { readonly processorUs: number };
 type Runs = ReadonlyMap<string, Run[]>;
 
-/** Measures all scenarios on their servers, as the service at `origin` answers them; a table and the goals. */
+/**
+ * Measures all scenarios on their servers, as the service at `origin` answers
+ * them; a table and the goals.
+ */
 export async function measureLoad(
   origin: string,
   rounds: number,
@@ -187,7 +204,10 @@ export async function measureLoad(
   return { markdown: loadTable(runs), goals: loadGoals(runs) };
 }
 
-/** Requests until the answer comes from the cache, where there is one, in the requested coding. */
+/**
+ * Requests until the answer comes from the cache, where there is one, in the
+ * requested coding.
+ */
 async function warm(name: string, origin: string, isCached: boolean) {
   const { path, headers: own } = SCENARIOS[name as keyof typeof SCENARIOS];
   const etag = name === "unchanged"

@@ -1,5 +1,5 @@
-// The servers of `bench:http`: the service, and common alternatives, each started for one round and stopped after it, on
-// the core of servers.
+// The servers of `bench:http`: the service, and common alternatives, each
+// started for one round and stopped after it, on the core of servers.
 
 import { join } from "@std/path";
 import { configFlag } from "../tests/run_task.ts";
@@ -8,7 +8,10 @@ import type { PreparedAnswer } from "./peer_server.ts";
 import { type Answer, DATA_FOLDER, type Env, freePort } from "./processes.ts";
 import { startProcess, startService, untilAnswered } from "./processes.ts";
 
-/** A server that runs, as one process or several, and where each scenario is requested of it. */
+/**
+ * A server that runs, as one process or several, and where each scenario is
+ * requested of it.
+ */
 type StartedServer = Awaited<ReturnType<typeof startPrepared>>;
 
 /** The service's answers, which peers send, by scenario. */
@@ -54,7 +57,10 @@ async function startOurs(
   return { processes: [service], originOf: () => service.origin };
 }
 
-/** The answers, each with a port of its own. Headers that every server of HTTP makes itself are left out. */
+/**
+ * The answers, each with a port of its own. Headers that every server of HTTP
+ * makes itself are left out.
+ */
 function prepare(answers: Answers): PreparedAnswer[] {
   const own = ["date", "connection", "keep-alive"];
   return Object.entries(answers).map(([name, { status, headers, body }]) => ({

@@ -1,5 +1,7 @@
-// `deno task bench:markdown`: through a service, the time of pages as HTML, the processor time of a post with neighbors, and
-// the hits of another client while hostile Markdown is rendered, which must not be late. Fails where a goal is missed.
+// `deno task bench:markdown`: through a service, the time of pages as HTML, the
+// processor time of a post with neighbors, and the hits of another client while
+// hostile Markdown is rendered, which must not be late. Fails where a goal is
+// missed.
 
 import type { ContentBody } from "../lib/api/contract.ts";
 import { makeGitRepository } from "../tests/github/git_repository.ts";
@@ -26,7 +28,10 @@ import {
 const SENTENCE =
   "Some *emphasised* text, `code` and **more** of it, in a sentence of a usual length. ";
 
-/** A post of 20 kB with front matter and 100 relative addresses, of which a quarter is in no other post. */
+/**
+ * A post of 20 kB with front matter and 100 relative addresses, of which a
+ * quarter is in no other post.
+ */
 export function post(n: number): string {
   let text = `---\ntitle: Post ${n}\nweight: ${n % 40}\n---\n# Post ${n}\n\n`;
   for (let i = 0; i < 25; i++) {
@@ -82,7 +87,10 @@ async function measure(cleanup: AsyncDisposableStack) {
   const request = (path: string, address = "192.0.2.1") =>
     get(service.origin, path, { "x-forwarded-for": address });
   let made = 0;
-  /** Made anew, though everything in it is cached: each template is a response of its own. */
+  /**
+   * Made anew, though everything in it is cached: each template is a response
+   * of its own.
+   */
   const anew = (path: string) =>
     request(`${path}&linkTemplate=/${made++}/%7Bslug%7D`);
   const warm = (path: string) => untilAnswered(service, service.origin + path);

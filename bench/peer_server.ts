@@ -1,13 +1,18 @@
-// Servers that the service is compared with, as a process: `bare` sends what was there before the first request;
-// `skeleton` adds the least that any cache must do, one look-up by the request's URL, two request headers and three fresh
-// response headers; `hono` is Hono with its `cors()` and `etag()`. The arguments are the kind of server, and JSON of the
-// answers, each with the port that it is sent from.
+// Servers that the service is compared with, as a process: `bare` sends what
+// was there before the first request; `skeleton` adds the least that any cache
+// must do, one look-up by the request's URL, two request headers and three
+// fresh response headers; `hono` is Hono with its `cors()` and `etag()`. The
+// arguments are the kind of server, and JSON of the answers, each with the port
+// that it is sent from.
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { etag } from "hono/etag";
 
-/** An answer of the service, to be sent from a port; `body` is base64, null where there is none, as with 304. */
+/**
+ * An answer of the service, to be sent from a port; `body` is base64, null
+ * where there is none, as with 304.
+ */
 export interface PreparedAnswer {
   readonly name: string;
   readonly port: number;

@@ -1,6 +1,7 @@
-// Processes: the service, started with the command of the `start` task (same entry, same permissions), a GitHub double as
-// its source, other programs, and requests to them. A bench runs inside `withProcesses`: whatever it started has ended
-// when that returns, by its last line, by an error or by a signal.
+// Processes: the service, started with the command of the `start` task (same
+// entry, same permissions), a GitHub double as its source, other programs, and
+// requests to them. A bench runs inside `withProcesses`: whatever it started
+// has ended when that returns, by its last line, by an error or by a signal.
 
 import { dirname, join } from "@std/path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,14 +19,19 @@ export { pause };
 /** Settings of a service. */
 export type Env = Readonly<Record<string, string>>;
 
-/** A folder below the root where the service may write; it is there as long as `withProcesses` runs. */
+/**
+ * A folder below the root where the service may write; it is there as long as
+ * `withProcesses` runs.
+ */
 export const DATA_FOLDER = `./data/bench-${Deno.pid}`;
 const START_WITHIN_MS = 20_000;
 const STOP_WITHIN_MS = 5_000;
 const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 const children = new Set<Deno.ChildProcess>();
 
-/** Runs a bench; `cleanup` is also disposed of when a signal ends the process. */
+/**
+ * Runs a bench; `cleanup` is also disposed of when a signal ends the process.
+ */
 export async function withProcesses(
   work: (cleanup: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
@@ -44,7 +50,8 @@ export async function withProcesses(
   try {
     await work(cleanup);
   } catch (error) {
-    // A bench that loses its servers to a signal fails, which is no failure of its own.
+    // A bench that loses its servers to a signal fails, which is no failure of
+    // its own.
     if (!cleanup.disposed) throw error;
     await new Promise(() => {});
   } finally {
@@ -52,7 +59,10 @@ export async function withProcesses(
   }
 }
 
-/** How a program runs: on one processor core where it is given, its output dropped or appended to a file. */
+/**
+ * How a program runs: on one processor core where it is given, its output
+ * dropped or appended to a file.
+ */
 export interface ProcessOptions {
   readonly env?: Env;
   readonly outputFile?: string;
@@ -64,7 +74,8 @@ export function startProcess(
   command: readonly string[],
   { env = {}, outputFile = "/dev/null", core }: ProcessOptions = {},
 ): Deno.ChildProcess {
-  // The shell opens the file and becomes the program, so no byte of output passes through the bench.
+  // The shell opens the file and becomes the program, so no byte of output
+  // passes through the bench.
   const shell = [
     "sh",
     "-c",
@@ -87,7 +98,10 @@ export function startProcess(
   return child;
 }
 
-/** The command on one core, by util-linux's taskset, where the machine has more than one. */
+/**
+ * The command on one core, by util-linux's taskset, where the machine has more
+ * than one.
+ */
 export function pinned(
   command: readonly string[],
   core: number | undefined,
@@ -96,7 +110,10 @@ export function pinned(
   return isFree ? command : ["taskset", "--cpu-list", `${core}`, ...command];
 }
 
-/** Waits until a process answers a request. @throws {Error} where it ends before that, or takes too long. */
+/**
+ * Waits until a process answers a request. @throws {Error} where it ends before
+ * that, or takes too long.
+ */
 export async function untilAnswered(
   process: Deno.ChildProcess,
   url: string,
@@ -113,7 +130,10 @@ export async function untilAnswered(
   throw new Error(`Cannot start "${url}": it ended, or did not answer in time`);
 }
 
-/** The output of a program that ends by itself. @throws {Error} with its error output. */
+/**
+ * The output of a program that ends by itself. @throws {Error} with its error
+ * output.
+ */
 export async function outputOf(
   [program = "", ...args]: readonly string[],
 ): Promise<string> {
@@ -135,8 +155,9 @@ export function freePort(): number {
 }
 
 /**
- * Processor time of processes and their children so far, in ms (proc_pid_schedstat). Deno reads nothing of /proc without
- * all permissions, so `cat` does.
+ * Processor time of processes and their children so far, in ms
+ * (proc_pid_schedstat). Deno reads nothing of /proc without all permissions, so
+ * `cat` does.
  */
 export async function processorMs(
   ...processes: readonly Deno.ChildProcess[]
@@ -152,7 +173,10 @@ export async function processorMs(
   return lines.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0) / 1e6;
 }
 
-/** The resident memory of a process, now and at its peak (proc_pid_status), in MiB. */
+/**
+ * The resident memory of a process, now and at its peak (proc_pid_status), in
+ * MiB.
+ */
 export async function memoryOf({ pid }: Deno.ChildProcess) {
   const status = await outputOf(["cat", `/proc/${pid}/status`]);
   const field = (name: string) =>
@@ -165,7 +189,10 @@ export async function memoryOf({ pid }: Deno.ChildProcess) {
 
 type Repositories = DoubleConfig["repositories"];
 
-/** Starts a double with these repositories; `settings` are for a service in front of it, with limits that no bench reaches. */
+/**
+ * Starts a double with these repositories; `settings` are for a service in
+ * front of it, with limits that no bench reaches.
+ */
 export async function startSource(
   cleanup: AsyncDisposableStack,
   repositories: Repositories,
@@ -194,8 +221,9 @@ type ServiceOptions = ProcessOptions & {
 };
 
 /**
- * Starts a service and waits until it answers `path`. It gets no setting of the bench's environment, and a new store
- * unless KV_PATH names one. @throws {Error} where it ends before that.
+ * Starts a service and waits until it answers `path`. It gets no setting of the
+ * bench's environment, and a new store unless KV_PATH names one. @throws
+ * {Error} where it ends before that.
  */
 export async function startService(
   { env, path = "/api/health", port = freePort(), ...options }: ServiceOptions =
@@ -223,7 +251,10 @@ export async function startService(
 /** An answer as it came; `ms` is the time from the request to its last byte. */
 export type Answer = RawResponse & { readonly ms: number };
 
-/** One GET. @throws {Error} where the status is 400 or more, or the connection ends early. */
+/**
+ * One GET. @throws {Error} where the status is 400 or more, or the connection
+ * ends early.
+ */
 export async function get(
   origin: string,
   path: string,

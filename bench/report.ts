@@ -1,4 +1,5 @@
-// What benches print: goals and tables as Markdown, statistics, the machine; and samples.
+// What benches print: goals and tables as Markdown, statistics, the machine;
+// and samples.
 
 import { join } from "@std/path";
 import { outputOf, withProcesses } from "./processes.ts";
@@ -41,7 +42,10 @@ export function atLeast(
   ];
 }
 
-/** Whether a goal is met, as a table shows it; where it is not, the process fails. */
+/**
+ * Whether a goal is met, as a table shows it; where it is not, the process
+ * fails.
+ */
 export function met(isMet: boolean): string {
   if (!isMet) Deno.exitCode = 1;
   return isMet ? "yes" : "**no**";
@@ -57,7 +61,10 @@ export function table(
   return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
 
-/** A number to about three digits, a whole one without a fraction, with commas in thousands. */
+/**
+ * A number to about three digits, a whole one without a fraction, with commas
+ * in thousands.
+ */
 export function number(value: number): string {
   if (Number.isNaN(value)) return "–";
   const isWhole = Number.isInteger(value) || value >= 100;
@@ -84,7 +91,10 @@ export function p99(values: readonly number[]): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? NaN;
 }
 
-/** Measures each case once a round. The first round only fills caches, and does not count. */
+/**
+ * Measures each case once a round. The first round only fills caches, and does
+ * not count.
+ */
 export async function sample<Case>(
   rounds: number,
   cases: readonly Case[],
@@ -114,8 +124,9 @@ export function flag(name: string, otherwise: string): string {
 }
 
 /**
- * Runs a bench and prints its report; `--write` puts that in place of the section's last one in RESULTS.md. `conditions`
- * are lines on how it was measured, beside those on the machine.
+ * Runs a bench and prints its report; `--write` puts that in place of the
+ * section's last one in RESULTS.md. `conditions` are lines on how it was
+ * measured, beside those on the machine.
  */
 export async function runBench(
   { title, section }: { title: string; section: string },
@@ -156,7 +167,10 @@ export async function runBench(
 export const marked = (section: string) =>
   new RegExp(`(?<=<!-- ${section} -->).*(?=<!-- end of ${section} -->)`, "s");
 
-/** Puts Markdown between the marks of a section. @throws {Error} where the file has none. */
+/**
+ * Puts Markdown between the marks of a section. @throws {Error} where the file
+ * has none.
+ */
 export async function writeSection(
   file: string,
   section: string,

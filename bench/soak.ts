@@ -1,6 +1,8 @@
-// `deno task bench:soak`: the service for minutes under everything at once: hits, misses, bad input, commits, a source
-// that fails in every way, and SIGKILL. Every answer is compared with git's. Then the source hangs while 40 branches are
-// in use. Fails where an answer was wrong or too old, the process crashed, or memory grew; `--minutes` sets the time.
+// `deno task bench:soak`: the service for minutes under everything at once:
+// hits, misses, bad input, commits, a source that fails in every way, and
+// SIGKILL. Every answer is compared with git's. Then the source hangs while 40
+// branches are in use. Fails where an answer was wrong or too old, the process
+// crashed, or memory grew; `--minutes` sets the time.
 
 import { assert } from "@std/assert";
 import type { Fault } from "../tests/github/github_faults.ts";
@@ -33,12 +35,18 @@ import type { TrueRepository, TrueState } from "./soak_truth.ts";
 
 const [HOT, COLD, CLIENTS, KILLS] = [3, 300, 6, 4];
 const BRANCHES = Array.from({ length: 40 }, (_, index) => `topic/b${index}`);
-/** The cache is small, so that it is full when memory is first measured, and what grows after that is a leak. */
+/**
+ * The cache is small, so that it is full when memory is first measured, and
+ * what grows after that is a leak.
+ */
 const SETTINGS = { CACHE_MEMORY_MB: "16", SOURCE_TIMEOUT_MS: "3000" };
 const FAULT_MS = 3_000;
 const BETWEEN_FAULTS_MS = 6_000;
 const COMMIT_EVERY_MS = 2_000;
-/** The service's longest back-off, requests under way when a fault ends, and a busy machine. */
+/**
+ * The service's longest back-off, requests under way when a fault ends, and a
+ * busy machine.
+ */
 const EXCUSED_AFTER_MS = 60_000 + 3_000 + 1_000;
 const MAX_AGE_MS = 60_000;
 const SLACK_MS = 1_000;
@@ -67,7 +75,10 @@ const tally = {
   wrong: [] as string[],
   faults: [] as string[],
   answers: new Map<string, number>(),
-  /** The greatest `Age`, and time since a shown commit was replaced, of answers that are not stale-if-error. */
+  /**
+   * The greatest `Age`, and time since a shown commit was replaced, of answers
+   * that are not stale-if-error.
+   */
   greatestAgeMs: 0,
   greatestBehindMs: 0,
   /** Answers of 500 and more, or stale, when no fault excused them. */
@@ -76,7 +87,10 @@ const tally = {
   excusedUntilMs: 0,
 };
 
-/** A repository under the name by which it is requested, and the branches that are requested beside `main`. */
+/**
+ * A repository under the name by which it is requested, and the branches that
+ * are requested beside `main`.
+ */
 type Named = readonly [
   owner: string,
   repository: TrueRepository,
@@ -86,7 +100,10 @@ type Named = readonly [
 /** The process that answers requests; null while there is none. */
 let current: RunningService | null = null;
 
-/** One client: sends a request, judges the answer, and goes on until the time is over. */
+/**
+ * One client: sends a request, judges the answer, and goes on until the time is
+ * over.
+ */
 async function requestUntil(
   endMs: number,
   named: readonly Named[],
@@ -119,7 +136,10 @@ async function requestUntil(
   }
 }
 
-/** Compares an answer with the contract; `state` is what it shows. @throws {Error} saying what is wrong. */
+/**
+ * Compares an answer with the contract; `state` is what it shows. @throws
+ * {Error} saying what is wrong.
+ */
 function judge(
   response: Response,
   sentAtMs: number,
@@ -169,7 +189,10 @@ async function commitUntil(
   }
 }
 
-/** One fault after the other, with time to recover between; the last is over at `endMs`. */
+/**
+ * One fault after the other, with time to recover between; the last is over at
+ * `endMs`.
+ */
 async function failUntil(endMs: number, double: RunningDouble): Promise<void> {
   for (
     let turn = 0;
@@ -196,8 +219,9 @@ async function endFault(double: RunningDouble): Promise<void> {
 }
 
 /**
- * Runs one process after the other on one store. All but the last are killed, as a lost machine would be; gives the
- * medians of that one's memory after a warm-up and at the end, in MiB.
+ * Runs one process after the other on one store. All but the last are killed,
+ * as a lost machine would be; gives the medians of that one's memory after a
+ * warm-up and at the end, in MiB.
  */
 async function killThenMeasure(env: Env, endMs: number) {
   const timeAt = (share: number) => endMs - totalMs * (1 - share);
@@ -227,7 +251,10 @@ async function killThenMeasure(env: Env, endMs: number) {
   return { firstMb: await medianUntil(0.8), lastMb: await medianUntil(1) };
 }
 
-/** Reads 40 branches, waits until their checks are too old, lets the source hang, and reads them again at once. */
+/**
+ * Reads 40 branches, waits until their checks are too old, lets the source
+ * hang, and reads them again at once.
+ */
 async function answersWhileHanging(double: RunningDouble): Promise<number> {
   const read = async (branch: string) => {
     const path = listPath({ owner: "cold0", collection: "c0", branch });

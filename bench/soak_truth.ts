@@ -1,5 +1,5 @@
-// The present and past contents of the soak's repositories; the requests of its clients, and whether an answer shows one
-// of those states.
+// The present and past contents of the soak's repositories; the requests of its
+// clients, and whether an answer shows one of those states.
 
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
@@ -18,9 +18,13 @@ const ALL_PATHS = COLLECTIONS.flatMap((name) =>
 
 /** The content of a branch at one commit. */
 export interface TrueState {
-  /** By path; an order is given once, and all of the content follows from it. */
+  /**
+   * By path; an order is given once, and all of the content follows from it.
+   */
   readonly orders: ReadonlyMap<string, number>;
-  /** When it was replaced, in ms since the epoch; Infinity while it is current. */
+  /**
+   * When it was replaced, in ms since the epoch; Infinity while it is current.
+   */
   replacedAtMs: number;
 }
 
@@ -79,7 +83,10 @@ export async function makeTrueRepository(
       committing = commit(
         Array.from({ length: 1 + random(4) }, () => pick(ALL_PATHS)),
       ),
-    /** The state of a commit, which can be served before it is known here. @throws {Error} where there is none. */
+    /**
+     * The state of a commit, which can be served before it is known here.
+     * @throws {Error} where there is none.
+     */
     async stateOf(commit: string): Promise<TrueState> {
       if (!states.has(commit)) await committing;
       assert(states.has(commit), `commit ${commit} never was`);
@@ -88,7 +95,10 @@ export async function makeTrueRepository(
   };
 }
 
-/** A request, chosen by chance; `check` compares data with the state that it claims to show, and throws what differs. */
+/**
+ * A request, chosen by chance; `check` compares data with the state that it
+ * claims to show, and throws what differs.
+ */
 export const chooseRequest = (about: Parameters) =>
   random(100) < 40 ? itemRequest(about) : listRequest(about);
 

@@ -1,4 +1,5 @@
-// A remote store as a process of its own, which a bench kills and starts again: KV Connect over a SQLite file.
+// A remote store as a process of its own, which a bench kills and starts again:
+// KV Connect over a SQLite file.
 //
 //   store_process.ts <port> <file>
 

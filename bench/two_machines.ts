@@ -1,6 +1,8 @@
-// `deno task bench:two-machines`: two services as processes of their own on one remote key-value store at 10 ms: the
-// second one's requests to its source after the first, the requests to the store, how soon a push shows with the webhook
-// (`--pushes`), the effect of 10,000 forged deliveries a minute on hits, and of an outage of the store (`--outage`).
+// `deno task bench:two-machines`: two services as processes of their own on one
+// remote key-value store at 10 ms: the second one's requests to its source
+// after the first, the requests to the store, how soon a push shows with the
+// webhook (`--pushes`), the effect of 10,000 forged deliveries a minute on
+// hits, and of an outage of the store (`--outage`).
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { generateFiles } from "../tests/github/generated_files.ts";
@@ -153,7 +155,8 @@ await runBench({ title, section: "two machines" }, async (cleanup) => {
     pushesMs.push((await push(n)).ms);
   }
 
-  // Without the store: cached data in memory, and each second a branch without earlier requests.
+  // Without the store: cached data in memory, and each second a branch without
+  // earlier requests.
   const paths = [listPath(), listPath({ limit: 10 }), CONTENTS];
   const right = await Promise.all(paths.map((path) =>
     list(first, path)

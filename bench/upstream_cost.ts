@@ -1,7 +1,8 @@
-// `deno task bench:cost`: the service's requests to GitHub, counted by the double: requests, how many are a 304, the quota
-// that they cost, and the bytes of their answers. Then the memory of a process after many different requests.
-// `--check FILE` prints the first table alone, and fails where the file shows another one between its two marks;
-// `--write FILE` puts it there.
+// `deno task bench:cost`: the service's requests to GitHub, counted by the
+// double: requests, how many are a 304, the quota that they cost, and the bytes
+// of their answers. Then the memory of a process after many different requests.
+// `--check FILE` prints the first table alone, and fails where the file shows
+// another one between its two marks; `--write FILE` puts it there.
 
 import { assert, assertEquals } from "@std/assert";
 import pLimit from "p-limit";
@@ -32,8 +33,9 @@ const ACCESS_NAMES = {
 };
 
 /**
- * Runs one scenario. `unchanged` are requests that were a 304, `quota` points of both quotas, `lsRefs` queries of Git's own
- * protocol, which cost no quota, `bytes` those of the answers' bodies.
+ * Runs one scenario. `unchanged` are requests that were a 304, `quota` points
+ * of both quotas, `lsRefs` queries of Git's own protocol, which cost no quota,
+ * `bytes` those of the answers' bodies.
  */
 export async function measureCost(
   scenario: typeof COST_SCENARIOS[number],
@@ -79,7 +81,10 @@ export function costTable(costs: readonly Cost[]): string {
   );
 }
 
-/** Whether a text has a table between its marks, however its columns are padded, and nothing else there. */
+/**
+ * Whether a text has a table between its marks, however its columns are padded,
+ * and nothing else there.
+ */
 export function shows(text: string, markdown: string): boolean {
   const narrow = (text = "") =>
     text.replaceAll(/ *\| */g, "|").replaceAll(/-{2,}/g, "-").trim();
@@ -121,7 +126,10 @@ const SMALL = ["path", "-path", "name"]
 const LARGE = [100, 99, 98, 97, 96]
   .map((limit) => ({ repo: "large-files", includeContent: true, limit }));
 
-/** The first pages of each list; what the process may take beside the cache; how often the answers must fill the cache. */
+/**
+ * The first pages of each list; what the process may take beside the cache; how
+ * often the answers must fill the cache.
+ */
 const part = (
   title: string,
   lists: Parameters[],
@@ -149,7 +157,10 @@ const HEAD =
   "requested once each|answers|503 instead|their MiB|process after|at most so far|" +
   "beside CACHE_MEMORY_MB|may be|met";
 
-/** Requests, measures and prints a table; the process fails where the service took more than it may. */
+/**
+ * Requests, measures and prints a table; the process fails where the service
+ * took more than it may.
+ */
 async function measureMemory(cleanup: AsyncDisposableStack): Promise<void> {
   const repositories = Object.entries(GENERATED)
     .map(([repo, generate]) => [`octo/${repo}`, { generate }]);
@@ -173,7 +184,8 @@ async function measureMemory(cleanup: AsyncDisposableStack): Promise<void> {
     await limit.map(paths, async (path) => {
       const response = await fetch(service.origin + path);
       const { length } = await response.bytes();
-      // Large answers wait for memory, and a wait that takes too long is a 503: that is part of the bound.
+      // Large answers wait for memory, and a wait that takes too long is a 503:
+      // that is part of the bound.
       if (response.status === 503) return void busy++;
       assertEquals(response.status, 200, path);
       bytes += length;

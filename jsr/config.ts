@@ -1,11 +1,15 @@
-// Prints the name of the configuration that a task runs with: deno.online.json where JSR answers, otherwise
-// deno.offline.json, which links the stand-ins beside this file. Both are made of deno.json and are not committed. With
-// "dev" it is deno.online.dev.json or deno.offline.dev.json, which add the packages of tests/ and bench/: Deno installs
-// the packages of every workspace member, and the service should download only what it runs.
+// Prints the name of the configuration that a task runs with: deno.online.json
+// where JSR answers, otherwise deno.offline.json, which links the stand-ins
+// beside this file. Both are made of deno.json and are not committed. With
+// "dev" it is deno.online.dev.json or deno.offline.dev.json, which add the
+// packages of tests/ and bench/: Deno installs the packages of every workspace
+// member, and the service should download only what it runs.
 //
-// Each has a lock file of its own that begins as a copy of deno.lock, because Deno would write JSR's packages, or the
-// links, into deno.lock itself. `deno task lock` takes new packages over. For the same reason deno.json has
-// "nodeModulesDir": "manual": with "auto" every `deno task` would install all packages before it begins.
+// Each has a lock file of its own that begins as a copy of deno.lock, because
+// Deno would write JSR's packages, or the links, into deno.lock itself. `deno
+// task lock` takes new packages over. For the same reason deno.json has
+// "nodeModulesDir": "manual": with "auto" every `deno task` would install all
+// packages before it begins.
 
 type Way = "online" | "offline";
 
@@ -13,7 +17,10 @@ const DAY_MS = 86_400_000;
 const ASK_WITHIN_MS = 3_000;
 const root = new URL("../", import.meta.url);
 
-/** The name of the configuration, in the project's root; made anew after a change of deno.json or deno.lock. */
+/**
+ * The name of the configuration, in the project's root; made anew after a
+ * change of deno.json or deno.lock.
+ */
 export async function configName(
   kind: "service" | "dev" = "service",
 ): Promise<string> {
@@ -21,7 +28,10 @@ export async function configName(
   return kind === "dev" ? `deno.${way}.dev.json` : `deno.${way}.json`;
 }
 
-/** Null where nothing is chosen. A failure of JSR counts for a day, an answer for as long as the file exists. */
+/**
+ * Null where nothing is chosen. A failure of JSR counts for a day, an answer
+ * for as long as the file exists.
+ */
 async function chosenWay(): Promise<Way | null> {
   const since = Math.max(
     await modifiedMs("deno.json"),
@@ -77,7 +87,10 @@ async function standIns(): Promise<string[]> {
   ).sort();
 }
 
-/** Takes the packages that the last task resolved into deno.lock, the links left out. */
+/**
+ * Takes the packages that the last task resolved into deno.lock, the links left
+ * out.
+ */
 async function updateLock(): Promise<void> {
   const lock = await readJson(
     (await configName("dev")).replace(/json$/, "lock"),

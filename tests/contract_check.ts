@@ -1,6 +1,7 @@
-// Checks one response against the wire contract: what every response carries, what data and problems carry; and against
-// the OpenAPI document, which must describe its status, each of its headers and each key of its body. The test service
-// calls it for each response.
+// Checks one response against the wire contract: what every response carries,
+// what data and problems carry; and against the OpenAPI document, which must
+// describe its status, each of its headers and each key of its body. The test
+// service calls it for each response.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -10,7 +11,10 @@ import { FEED_TYPES } from "../lib/api/feed_formats.ts";
 import { ERRORS, type ProblemCode } from "../lib/errors.ts";
 import { buildDocument } from "./api/openapi_document.ts";
 
-/** Headers that a page of another origin may read anyway (Fetch Standard, "CORS-safelisted response-header name"). */
+/**
+ * Headers that a page of another origin may read anyway (Fetch Standard,
+ * "CORS-safelisted response-header name").
+ */
 const SAFELISTED =
   /^(cache-control|content-(language|length|type)|expires|last-modified|pragma|access-control-.*)$/;
 const CACHE_STATUS =
@@ -38,7 +42,10 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 ajv.addSchema({ $id: "document", components });
 
-/** Checks a response, whose body stays unread. @throws {AssertionError} naming what is against the contract. */
+/**
+ * Checks a response, whose body stays unread. @throws {AssertionError} naming
+ * what is against the contract.
+ */
 export async function checkContract(
   request: Request,
   response: Response,
@@ -140,7 +147,10 @@ function checkDataHeaders({ headers, status }: Response): void {
   }
 }
 
-/** The tags are short, in ASCII and the same for both kinds of cache; what nginx keeps is at most 60 s old then. */
+/**
+ * The tags are short, in ASCII and the same for both kinds of cache; what nginx
+ * keeps is at most 60 s old then.
+ */
 function checkTags(headers: Headers): void {
   const tags = headers.get("surrogate-key")?.split(" ") ?? [];
   assertEquals(headers.get("cache-tag"), tags.join(","));
@@ -150,7 +160,10 @@ function checkTags(headers: Headers): void {
   assert(keptS >= 0 && keptS <= Math.max(0, 59 - Number(headers.get("age"))));
 }
 
-/** A page that lacks a file which the source failed to give is `no-store`; everything else may be stored. */
+/**
+ * A page that lacks a file which the source failed to give is `no-store`;
+ * everything else may be stored.
+ */
 function checkStored(
   { headers }: Response,
   { items = [] }: Partial<ListBody>,
@@ -227,7 +240,10 @@ function checkDescribedHeaders(
   }
 }
 
-/** Checks a value against a schema of the document, which is named as the document refers to it. */
+/**
+ * Checks a value against a schema of the document, which is named as the
+ * document refers to it.
+ */
 function checkValue(reference: string, value: unknown): void {
   const validate = ajv.getSchema(`document${reference}`)!;
   validate(value);

@@ -1,6 +1,10 @@
-// Counts how often an address is decoded, since a malformed escape costs an exception each time.
+// Counts how often an address is decoded, since a malformed escape costs an
+// exception each time.
 
-/** Calls of the engine's decoding functions, and how many of them threw, until it is disposed of. */
+/**
+ * Calls of the engine's decoding functions, and how many of them threw, until
+ * it is disposed of.
+ */
 export function countDecoding():
   & { calls: number; failed: number }
   & Disposable {

@@ -1,4 +1,5 @@
-// Runs the commands and programs of the documents and examples, and compares the documents' tables with the code.
+// Runs the commands and programs of the documents and examples, and compares
+// the documents' tables with the code.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";

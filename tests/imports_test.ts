@@ -11,9 +11,13 @@ const serving = sources.filter(({ path }) => !/^(tests|bench)\//.test(path));
 /** What every part may import; these import each other only. */
 const LEAVES = ["lib/errors.ts", "lib/log.ts", "lib/work/"];
 
-/** What a folder may import beside itself and the leaves: routes -> http -> collections -> source, content -> cache. */
+/**
+ * What a folder may import beside itself and the leaves: routes -> http ->
+ * collections -> source, content -> cache.
+ */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  // The grammar of fields, filters, search and sort is that of what selects, filters, searches and sorts.
+  // The grammar of fields, filters, search and sort is that of what selects,
+  // filters, searches and sorts.
   "lib/api/": [
     "packages/client/client.ts",
     "lib/content/fields.ts",
@@ -117,7 +121,10 @@ function isUnder(path: string, places: readonly string[]): boolean {
   );
 }
 
-/** Files that import each other: what is left without those that import nothing of the rest, or that nothing of it imports. */
+/**
+ * Files that import each other: what is left without those that import nothing
+ * of the rest, or that nothing of it imports.
+ */
 function findCycles(
   files: readonly Pick<SourceFile, "path" | "files">[],
 ): string[] {

@@ -1,4 +1,5 @@
-// HTTP as bytes on a connection, for what a client library would mend, hide or refuse to send.
+// HTTP as bytes on a connection, for what a client library would mend, hide or
+// refuse to send.
 
 import { Buffer } from "node:buffer";
 
@@ -13,7 +14,8 @@ export interface RawResponse {
 const GIVE_UP_MS = 60_000;
 
 /**
- * Sends the lines of a request's head to a port of the loopback interface, and reads until the server hangs up.
+ * Sends the lines of a request's head to a port of the loopback interface, and
+ * reads until the server hangs up.
  * @throws {Error} where it does so before the response is whole.
  */
 export async function rawRequest(

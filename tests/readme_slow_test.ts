@@ -1,5 +1,6 @@
-// The README from the top in an empty home: the last commit is cloned, and every block runs as it stands. Only ports
-// differ, and npm's cache is that of this machine. No start prints a line for each package.
+// The README from the top in an empty home: the last commit is cloned, and
+// every block runs as it stands. Only ports differ, and npm's cache is that of
+// this machine. No start prints a line for each package.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
@@ -48,7 +49,9 @@ async function openShell() {
       cwd = (await Deno.readTextFile(join(home, ".cwd"))).trim();
       return out;
     },
-    /** Runs a block that serves until the shell is closed; gives its address. */
+    /**
+     * Runs a block that serves until the shell is closed; gives its address.
+     */
     async serve(block: string): Promise<string> {
       const file = await Deno.makeTempFile({ dir: home });
       const args = ["bash", "-euc", `${block} >${file} 2>&1`];

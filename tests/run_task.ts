@@ -1,5 +1,5 @@
-// Runs the tasks of deno.json, each as a process of its own, and reports how they ended. The settings of the surrounding
-// environment are left out.
+// Runs the tasks of deno.json, each as a process of its own, and reports how
+// they ended. The settings of the surrounding environment are left out.
 
 import { join } from "@std/path";
 import { configName } from "../jsr/config.ts";
@@ -17,7 +17,10 @@ export interface TaskOptions {
   readonly unread?: Promise<void>;
 }
 
-/** Runs a task to its end. `stderr` is without the line by which `deno task` names the task. */
+/**
+ * Runs a task to its end. `stderr` is without the line by which `deno task`
+ * names the task.
+ */
 export async function runTask(name: string, options: TaskOptions = {}) {
   const { code, stdout, stderr } = await command(name, options).output();
   const decoder = new TextDecoder();
@@ -28,7 +31,10 @@ export async function runTask(name: string, options: TaskOptions = {}) {
   };
 }
 
-/** Runs a task and waits until it listens. @throws {Error} with what it wrote, if it ends before that. */
+/**
+ * Runs a task and waits until it listens. @throws {Error} with what it wrote,
+ * if it ends before that.
+ */
 export async function serveTask(name: string, options: TaskOptions = {}) {
   const child = command(name, options).spawn();
   const { promise: listening, resolve } = Promise.withResolvers<
@@ -69,7 +75,10 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
   return {
     // The address as seen from this machine.
     ...{ host, port, url: `http://127.0.0.1:${port}`, ended },
-    /** Resolves when its log has had an event so many times. @throws {Error} where it ends before that. */
+    /**
+     * Resolves when its log has had an event so many times. @throws {Error}
+     * where it ends before that.
+     */
     async logged(event: string, times: number) {
       let hasEnded = false;
       void ended.then(() => hasEnded = true);
@@ -91,7 +100,10 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
   };
 }
 
-/** What a process of its own that imports packages is given, so that it finds those that this one has. */
+/**
+ * What a process of its own that imports packages is given, so that it finds
+ * those that this one has.
+ */
 export async function configFlag(): Promise<string> {
   return `--config=${join(root, await configName("dev"))}`;
 }

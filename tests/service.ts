@@ -1,5 +1,6 @@
-// The whole service in a test's own process: real routes, real caches, a clock that the test moves and a log that it can
-// read. Every response is checked against the contract.
+// The whole service in a test's own process: real routes, real caches, a clock
+// that the test moves and a log that it can read. Every response is checked
+// against the contract.
 //
 //   await using site = await startSite({ "posts/a.md": "# A\n" });
 //   const body = await site.service.list({ collection: "posts" });
@@ -28,15 +29,24 @@ import { TestClock } from "./test_clock.ts";
 
 /** What a test may choose. */
 export interface ServiceOptions {
-  /** Settings in place of the test's own, which are no local folders and, without a double, a GitHub that is down. */
+  /**
+   * Settings in place of the test's own, which are no local folders and,
+   * without a double, a GitHub that is down.
+   */
   readonly env?: Readonly<Record<string, string>>;
   readonly github?: GithubDouble;
   readonly clock?: TestClock;
-  /** The store, which the service closes; a new one in memory where it is left out. */
+  /**
+   * The store, which the service closes; a new one in memory where it is left
+   * out.
+   */
   readonly kv?: Deno.Kv;
   /** Whether it previews local folders. */
   readonly isPreview?: boolean;
-  /** Where content is computed over: on the test's own thread unless told otherwise. */
+  /**
+   * Where content is computed over: on the test's own thread unless told
+   * otherwise.
+   */
   readonly compute?: Compute;
   /** Puts other parts in place of the real ones. */
   readonly change?: (services: Services) => Services;
@@ -45,7 +55,10 @@ export interface ServiceOptions {
 /** How a request is made; `remote` is the client's address. */
 export type RequestOptions = RequestInit & { readonly remote?: string };
 
-/** Parameters of a request; owner and repo are `octo/site` where they are left out. */
+/**
+ * Parameters of a request; owner and repo are `octo/site` where they are left
+ * out.
+ */
 export type Parameters = Readonly<Record<string, string | number | boolean>>;
 
 /** One line of the log. */
@@ -131,7 +144,10 @@ export class TestService implements AsyncDisposable {
     });
   }
 
-  /** Sends a request, GET unless told otherwise; the response is as the contract wants it. */
+  /**
+   * Sends a request, GET unless told otherwise; the response is as the contract
+   * wants it.
+   */
   async get(path: string, options: RequestOptions = {}): Promise<Response> {
     const { remote: _remote, ...init } = options;
     const request = new Request(
@@ -209,7 +225,10 @@ export class TestService implements AsyncDisposable {
   }
 }
 
-/** Opens a service; its clock starts a minute ahead, so that files written by then count as old. */
+/**
+ * Opens a service; its clock starts a minute ahead, so that files written by
+ * then count as old.
+ */
 export async function startService(
   options: ServiceOptions = {},
 ): Promise<TestService> {

@@ -1,4 +1,5 @@
-// Settings: each variable's default, its bounds, and the one line that names a bad one.
+// Settings: each variable's default, its bounds, and the one line that names a
+// bad one.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
@@ -12,7 +13,8 @@ function parse(env: Record<string, string>): Config {
   return parseSettings((name) => env[name]);
 }
 
-// The other defaults are those of the table in docs/operations.md: docs_test.ts compares them.
+// The other defaults are those of the table in docs/operations.md: docs_test.ts
+// compares them.
 Deno.test("parseSettings() takes an empty value for unset", () => {
   const defaults = parse({});
   assertEquals(parseSettings(() => " "), defaults);

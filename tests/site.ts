@@ -1,4 +1,5 @@
-// The usual start of a test of the whole service: one Git repository at a GitHub double, and the service in front of it.
+// The usual start of a test of the whole service: one Git repository at a
+// GitHub double, and the service in front of it.
 
 import type { GithubDouble } from "./github/github_double.ts";
 import type { GitFiles, GitRepository } from "./github/git_repository.ts";
@@ -16,7 +17,10 @@ export interface Site extends AsyncDisposable {
   readonly service: TestService;
   readonly gh: GithubDouble;
   readonly repository: GitRepository;
-  /** Commits to `main`, and lets a minute pass, after which the service shows it. */
+  /**
+   * Commits to `main`, and lets a minute pass, after which the service shows
+   * it.
+   */
   push(files: GitFiles): Promise<void>;
 }
 
@@ -33,7 +37,10 @@ export function startSite(
   return start(files, options, () => null);
 }
 
-/** The same with Git's own protocol beside the API, which a service without a token uses. */
+/**
+ * The same with Git's own protocol beside the API, which a service without a
+ * token uses.
+ */
 export function startGitSite(
   files: GitFiles,
   options: SiteOptions = {},

@@ -1,4 +1,5 @@
-// The project's own TypeScript, and what each file imports: for tests that hold the layout together.
+// The project's own TypeScript, and what each file imports: for tests that hold
+// the layout together.
 
 import { join } from "@std/path";
 
@@ -9,7 +10,9 @@ export const root = join(import.meta.dirname!, "..");
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
-  /** Files of the project, imported for types alone or not, statically or not. */
+  /**
+   * Files of the project, imported for types alone or not, statically or not.
+   */
   readonly files: readonly string[];
 }
 
@@ -35,7 +38,10 @@ async function readSourceFile(path: string): Promise<SourceFile> {
   return { path, text, files: importedBy(text).map(pathOf) };
 }
 
-/** The files that a module imports, as they are written; examples in comments are none. */
+/**
+ * The files that a module imports, as they are written; examples in comments
+ * are none.
+ */
 export function importedBy(text: string): string[] {
   return [...text.matchAll(IMPORT)].map(([, from, dynamic]) =>
     (from ?? dynamic)!

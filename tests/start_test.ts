@@ -1,4 +1,5 @@
-// Runs the tasks as a supervisor should, by `deno task`, which passes signals on. `npx` does not, and is not tested.
+// Runs the tasks as a supervisor should, by `deno task`, which passes signals
+// on. `npx` does not, and is not tested.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
@@ -24,7 +25,10 @@ function freePort(): number {
   return free.addr.port;
 }
 
-/** Whether a connection is accepted; one that is reset came while the listener closed. */
+/**
+ * Whether a connection is accepted; one that is reset came while the listener
+ * closed.
+ */
 async function connects(port: number): Promise<boolean> {
   try {
     (await Deno.connect({ hostname: "127.0.0.1", port })).close();
@@ -197,7 +201,10 @@ Deno.test("start is not ready while it waits to stop", async () => {
   assertEquals((await service.ended).code, 0);
 });
 
-/** Runs two isolates that share a port; `work` gets one request at a time on a new connection. */
+/**
+ * Runs two isolates that share a port; `work` gets one request at a time on a
+ * new connection.
+ */
 async function withIsolates(
   env: Readonly<Record<string, string>>,
   work: (
@@ -358,7 +365,8 @@ Deno.test("preview serves a folder on the loopback interface only", async () => 
     await Deno.mkdir(join(folder, name));
   }
   {
-    // The preview ignores the environment's settings of the address and of folders.
+    // The preview ignores the environment's settings of the address and of
+    // folders.
     const env = {
       HOST: "0.0.0.0",
       LOCAL_REPOS_DIR: "none",

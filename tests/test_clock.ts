@@ -20,7 +20,10 @@ export class TestClock implements Clock {
 
   readonly monotonicMs = (): number => this.elapsedMs;
 
-  /** Lets `ms` milliseconds pass, and calls what comes due meanwhile, in the order of time. */
+  /**
+   * Lets `ms` milliseconds pass, and calls what comes due meanwhile, in the
+   * order of time.
+   */
   advance(ms: number): void {
     const endMs = this.elapsedMs + ms;
     while (true) {
@@ -39,7 +42,10 @@ export class TestClock implements Clock {
     this.wallMs = ms;
   }
 
-  /** Sleeping takes no time here: other work continues, and the clock stays where it is. */
+  /**
+   * Sleeping takes no time here: other work continues, and the clock stays
+   * where it is.
+   */
   async sleep(_ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await turns();

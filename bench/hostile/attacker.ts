@@ -1,5 +1,5 @@
-// A client that attacks: it sends requests from one address, counts the answers, and says which of them the contract does
-// not allow.
+// A client that attacks: it sends requests from one address, counts the
+// answers, and says which of them the contract does not allow.
 
 import { pause } from "../processes.ts";
 import { type Http1Answer, type Http1Request, sendHttp1 } from "./http1.ts";
@@ -86,7 +86,9 @@ export class Attacker {
     return this.options.port;
   }
 
-  /** The header by which the service, which trusts its proxy, knows the client. */
+  /**
+   * The header by which the service, which trusts its proxy, knows the client.
+   */
   get address(): Readonly<Record<string, string>> {
     const { network, host = 1 } = this.options;
     return { "x-forwarded-for": `${network}.${host}` };
@@ -146,7 +148,9 @@ export class Attacker {
     await Promise.all(paths.map((path) => this.send(path)));
   }
 
-  /** Sends requests, so many at once, until all are sent or the attack is over. */
+  /**
+   * Sends requests, so many at once, until all are sent or the attack is over.
+   */
   async flood(
     { times, atOnce }: { readonly times: number; readonly atOnce: number },
     make: (n: number) => string | Http1Request,
@@ -161,7 +165,10 @@ export class Attacker {
     );
   }
 
-  /** Sends a request again until it is answered for good, as a client does that comes back. */
+  /**
+   * Sends a request again until it is answered for good, as a client does that
+   * comes back.
+   */
   async sendUntilReady(path: string, tries = 30): Promise<Http1Answer | null> {
     for (let left = tries;; left--) {
       const answer = await this.send(path);
@@ -172,8 +179,9 @@ export class Attacker {
   }
 
   /**
-   * What another client gets, which comes back as the service tells it to: it must have a 2xx within so much time. Its
-   * answers are not counted among the attack's.
+   * What another client gets, which comes back as the service tells it to: it
+   * must have a 2xx within so much time. Its answers are not counted among the
+   * attack's.
    */
   async bystander(
     name: string,

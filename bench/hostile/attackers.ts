@@ -1,5 +1,6 @@
-// The process of the attackers and of the source. It runs at a low priority, since on another machine its work would take
-// nothing from the service. The bench sends it commands over HTTP:
+// The process of the attackers and of the source. It runs at a low priority,
+// since on another machine its work would take nothing from the service. The
+// bench sends it commands over HTTP:
 //   attackers.ts <port> <folder for local repositories>
 
 import { dirname, join } from "@std/path";
@@ -22,14 +23,20 @@ export interface AttackResult extends Tally {
 
 /** Each command, with what the bench sends and gets. */
 export interface Commands {
-  /** Writes the folders of these rows and serves their repositories, in place of those before. */
+  /**
+   * Writes the folders of these rows and serves their repositories, in place of
+   * those before.
+   */
   readonly prepare: (config: SourceConfig) => Promise<SourceAddresses>;
   /** Sends what comes before an attack. */
   readonly first: (attack: { row: string; port: number }) => Promise<Tally>;
   readonly attack: (
     attack: { row: string; port: number; withinMs: number },
   ) => Promise<AttackResult>;
-  /** Lets clients of different addresses attack for so long, each with one row at random after another. */
+  /**
+   * Lets clients of different addresses attack for so long, each with one row
+   * at random after another.
+   */
   readonly storm: (storm: {
     rows: readonly string[];
     port: number;
@@ -41,7 +48,10 @@ export interface Commands {
   readonly work: (work: { ms: number }) => Promise<null>;
 }
 
-/** Addresses of the network that the first requests come from; each sends few, so that none is limited. */
+/**
+ * Addresses of the network that the first requests come from; each sends few,
+ * so that none is limited.
+ */
 const FIRST_NETWORK = "10.1.0";
 const ATTACK_NETWORK = "10.2.0";
 const REQUESTS_PER_ADDRESS = 40;

@@ -26,7 +26,10 @@ export const ROWS: readonly Row[] = [
   ...BROKEN_SOURCE_ROWS,
 ];
 
-/** The rows of these names, in that order. @throws {Error} for a name that none has. */
+/**
+ * The rows of these names, in that order. @throws {Error} for a name that none
+ * has.
+ */
 export function rowsNamed(names: readonly string[]): readonly Row[] {
   return names.map((name) => {
     const row = ROWS.find((row) => row.name === name);

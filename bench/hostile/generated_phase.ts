@@ -1,5 +1,7 @@
-// The third phase: generated hostile requests, most with no limit on misses, a fifth with the default limit. It finds what
-// no row was written for: answers that the contract does not allow, and requests that reach the source unescaped.
+// The third phase: generated hostile requests, most with no limit on misses, a
+// fifth with the default limit. It finds what no row was written for: answers
+// that the contract does not allow, and requests that reach the source
+// unescaped.
 
 import type { LoggedRequest } from "../../tests/github/github_log.ts";
 import { listPath } from "../../tests/service.ts";
@@ -16,7 +18,10 @@ import { atMost, type Goal, number, table } from "../report.ts";
 const CONNECTIONS = 32;
 const SLOW_MS = 1_000;
 const SHOWN = 10;
-/** The contract's errors of 500 and more; `internal-error` is a fault that no request may cause. */
+/**
+ * The contract's errors of 500 and more; `internal-error` is a fault that no
+ * request may cause.
+ */
 const SERVER_ERRORS = [
   ...["502 source-failed", "503 source-rate-limited", "503 service-busy"],
   ...["503 collection-not-ready", "504 source-timeout"],

@@ -1,5 +1,6 @@
-// The longest wait of a client that polls `/api/health` on a kept connection, which is how long the service stops for
-// everybody. A thread of its own polls, so that no work of the bench is counted. The thread runs this file too.
+// The longest wait of a client that polls `/api/health` on a kept connection,
+// which is how long the service stops for everybody. A thread of its own polls,
+// so that no work of the bench is counted. The thread runs this file too.
 
 import { Buffer } from "node:buffer";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,17 +9,26 @@ import { writeAll } from "./http1.ts";
 /** What the polls of one period gave. Times are in ms. */
 export interface Polls {
   readonly count: number;
-  /** The longest wait for an answer; one that had not come by the end counts for as long as it took until then. */
+  /**
+   * The longest wait for an answer; one that had not come by the end counts for
+   * as long as it took until then.
+   */
   readonly longestMs: number;
   /** Polls that waited for longer than anybody should. */
   readonly slow: number;
-  /** By how much the thread's own timer was late at most: what is due to the machine and not to the service. */
+  /**
+   * By how much the thread's own timer was late at most: what is due to the
+   * machine and not to the service.
+   */
   readonly lateMs: number;
   /** Connections that failed. */
   readonly failures: number;
 }
 
-/** What the thread is told. `stop` answers with the polls, and waits so long for an answer that has not come. */
+/**
+ * What the thread is told. `stop` answers with the polls, and waits so long for
+ * an answer that has not come.
+ */
 type Message =
   | { readonly name: "start"; readonly port: number }
   | { readonly name: "waiting" }
@@ -144,7 +154,10 @@ class Period {
   }
 }
 
-/** Reads one answer with a `Content-Length`. @throws {Error} where the connection ends before that. */
+/**
+ * Reads one answer with a `Content-Length`. @throws {Error} where the
+ * connection ends before that.
+ */
 async function readAnswer(connection: Deno.Conn): Promise<void> {
   let text = "";
   const buffer = new Uint8Array(4096);

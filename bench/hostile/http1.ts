@@ -1,5 +1,5 @@
-// HTTP/1.1 as an attacker speaks it: each request on a connection of its own, addresses sent as they are, and answers of
-// any size counted and not kept.
+// HTTP/1.1 as an attacker speaks it: each request on a connection of its own,
+// addresses sent as they are, and answers of any size counted and not kept.
 
 import { Buffer } from "node:buffer";
 
@@ -28,7 +28,8 @@ const KEPT_BYTES = 1 << 20;
 const READ_BYTES = 64 << 10;
 
 /**
- * Sends one request to a port of the loopback interface and reads its answer to the end.
+ * Sends one request to a port of the loopback interface and reads its answer to
+ * the end.
  * @throws {Error} where no head of an answer comes, or the signal aborts.
  */
 export async function sendHttp1(
@@ -63,7 +64,10 @@ export async function openHttp1(
   return connection;
 }
 
-/** Writes a request whole, and asks the server to close the connection after its answer. */
+/**
+ * Writes a request whole, and asks the server to close the connection after its
+ * answer.
+ */
 export async function writeRequest(
   connection: Deno.Conn,
   port: number,

@@ -1,6 +1,7 @@
-// HTTP/2 without TLS as an attacker speaks it (RFC 9113, "prior knowledge"): streams on one connection, whose answers are
-// never let through, and streams that are reset at once. It reads what the server sends, so that the server is held up by
-// flow control and not by TCP, and it keeps none of it.
+// HTTP/2 without TLS as an attacker speaks it (RFC 9113, "prior knowledge"):
+// streams on one connection, whose answers are never let through, and streams
+// that are reset at once. It reads what the server sends, so that the server is
+// held up by flow control and not by TCP, and it keeps none of it.
 
 import { Buffer } from "node:buffer";
 import { openHttp1, writeAll } from "./http1.ts";
@@ -8,7 +9,10 @@ import { openHttp1, writeAll } from "./http1.ts";
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const TYPE = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7 };
 const [END_STREAM, ACK, END_HEADERS] = [1, 1, 4];
-/** Settings: no table of headers, so that each status comes in full, and the bytes that one answer may send. */
+/**
+ * Settings: no table of headers, so that each status comes in full, and the
+ * bytes that one answer may send.
+ */
 const SETTINGS = { headerTableSize: 1, initialWindowSize: 4 };
 const [REFUSED_STREAM, CANCEL] = [7, 8];
 
@@ -43,8 +47,9 @@ export class Http2Connection implements Disposable {
   }
 
   /**
-   * Sends one GET on a new stream. `answer` becomes the status, `refused` where the server did not take the stream,
-   * `reset` where it ended it, and `no answer` where the connection ends.
+   * Sends one GET on a new stream. `answer` becomes the status, `refused` where
+   * the server did not take the stream, `reset` where it ended it, and `no
+   * answer` where the connection ends.
    */
   async request(
     target: string,
@@ -164,7 +169,10 @@ function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** A string as HPACK writes it without Huffman's code: its length in seven bits and then more, its bytes. */
+/**
+ * A string as HPACK writes it without Huffman's code: its length in seven bits
+ * and then more, its bytes.
+ */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value);
   const length: number[] = [Math.min(bytes.length, 127)];
@@ -188,7 +196,10 @@ function statusIn(block: Buffer): string {
   return length >= 128 ? digits(value) : value.toString("latin1");
 }
 
-/** Digits in Huffman's code (RFC 7541, appendix B): `0` to `2` have five bits, the others six. */
+/**
+ * Digits in Huffman's code (RFC 7541, appendix B): `0` to `2` have five bits,
+ * the others six.
+ */
 function digits(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join(
     "",

@@ -1,4 +1,5 @@
-// What both phases need: the process of the attackers, services that are attacked, and what those use.
+// What both phases need: the process of the attackers, services that are
+// attacked, and what those use.
 
 import { join } from "@std/path";
 import { configFlag } from "../../tests/run_task.ts";
@@ -100,7 +101,10 @@ export class Lab implements Disposable {
     return await response.json();
   }
 
-  /** Writes and serves the repositories of rows, and some of `bystanders` whom no row attacks. */
+  /**
+   * Writes and serves the repositories of rows, and some of `bystanders` whom
+   * no row attacks.
+   */
   async prepare(
     { bystanders, ...config }: SourceConfig & { readonly bystanders: number },
   ): Promise<void> {
@@ -113,7 +117,10 @@ export class Lab implements Disposable {
     this.addresses = { apiUrl: this.quietSource.apiUrl, gitUrl };
   }
 
-  /** Starts a service in front of what was prepared, and lets it load whatever it loads late. */
+  /**
+   * Starts a service in front of what was prepared, and lets it load whatever
+   * it loads late.
+   */
   async startService(
     { env = {}, hasUnreadLog = false, port = freePort() }: {
       readonly env?: Env;
@@ -206,7 +213,10 @@ async function sizeOf(store: string): Promise<number> {
 const WARM_NETWORK = "10.0.0";
 const WARM_WITHIN_MS = 20_000;
 
-/** Sends one request of each kind, over local files and over the source, so that parsers and threads are loaded. */
+/**
+ * Sends one request of each kind, over local files and over the source, so that
+ * parsers and threads are loaded.
+ */
 async function warmUp(port: number): Promise<void> {
   const signal = AbortSignal.timeout(WARM_WITHIN_MS);
   const attacker = new Attacker({

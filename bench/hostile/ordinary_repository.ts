@@ -1,5 +1,5 @@
-// Repositories that nobody made to be slow: what a service reads before it is attacked, and what other clients read
-// meanwhile.
+// Repositories that nobody made to be slow: what a service reads before it is
+// attacked, and what other clients read meanwhile.
 
 import type { Files } from "./row.ts";
 

@@ -1,5 +1,7 @@
-// The source of the client that does no harm, on a thread of its own at the priority of the service: GitHub does not answer
-// one client late because others read hostile repositories. Everything else goes on to the source of the rows.
+// The source of the client that does no harm, on a thread of its own at the
+// priority of the service: GitHub does not answer one client late because
+// others read hostile repositories. Everything else goes on to the source of
+// the rows.
 
 import { createServer, request as requestOf } from "node:http";
 import type { AddressInfo } from "node:net";

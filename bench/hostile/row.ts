@@ -1,4 +1,5 @@
-// What a row of the corpus is: a repository whose content is slow for one thing, and the requests that use it.
+// What a row of the corpus is: a repository whose content is slow for one
+// thing, and the requests that use it.
 
 import type {
   GitContent,
@@ -9,7 +10,10 @@ import type { Attacker } from "./attacker.ts";
 import type { Env } from "../processes.ts";
 import { COLD_REPOSITORIES } from "./source_names.ts";
 
-/** Who can do this: whoever can send a request, an author of a repository, or a host that answers in GitHub's place. */
+/**
+ * Who can do this: whoever can send a request, an author of a repository, or a
+ * host that answers in GitHub's place.
+ */
 export type Kind = "anybody" | "author" | "broken source";
 
 /** Files by path from the repository's root. */
@@ -22,7 +26,10 @@ export type Parameters =
   | Readonly<Record<string, string | number | boolean>>
   | readonly (readonly [name: string, value: string])[];
 
-/** The addresses of a row's repository. `posts` is the collection where none is named. */
+/**
+ * The addresses of a row's repository. `posts` is the collection where none is
+ * named.
+ */
 export interface Site {
   /** The address of a list. */
   list(parameters?: Parameters): string;
@@ -44,22 +51,39 @@ export interface Used {
 export interface Row {
   readonly name: string;
   readonly attacker: Kind;
-  /** The files of a local folder. A row has this, or `repository`, or uses the ordinary repository of every run. */
+  /**
+   * The files of a local folder. A row has this, or `repository`, or uses the
+   * ordinary repository of every run.
+   */
   readonly folder?: () => Files;
   /** The repository that the GitHub double serves. */
   readonly repository?: () => GitRepository | Promise<GitRepository>;
-  /** What the source answers in GitHub's place for this repository; null leaves it to the double. */
+  /**
+   * What the source answers in GitHub's place for this repository; null leaves
+   * it to the double.
+   */
   readonly answer?: (
     kind: LoggedRequest["kind"],
     path: string,
   ) => Response | null | Promise<Response | null>;
-  /** What a Git host answers to `ls-refs`; its address is in `env` as `{git}`. */
+  /**
+   * What a Git host answers to `ls-refs`; its address is in `env` as `{git}`.
+   */
   readonly lsRefs?: () => Response;
-  /** Settings beside those of every run. A row that has some takes no part in the phase "all at once". */
+  /**
+   * Settings beside those of every run. A row that has some takes no part in
+   * the phase "all at once".
+   */
   readonly env?: Env;
-  /** Whether nobody reads what the service logs. Such a row takes no part in the phase "all at once". */
+  /**
+   * Whether nobody reads what the service logs. Such a row takes no part in the
+   * phase "all at once".
+   */
   readonly hasUnreadLog?: boolean;
-  /** Requests that come first, so that the reading of the files is not what is measured. */
+  /**
+   * Requests that come first, so that the reading of the files is not what is
+   * measured.
+   */
   readonly first?: (site: Site) => readonly string[];
   /** How long to wait after those. */
   readonly waitMs?: number;
@@ -113,7 +137,10 @@ export function siteOf(row: Row): Site {
 
 let coldSites = 0;
 
-/** The address of a list that no client has requested before, as a client that does no harm would. */
+/**
+ * The address of a list that no client has requested before, as a client that
+ * does no harm would.
+ */
 export function coldList(
   parameters: Readonly<Record<string, string>> = {},
 ): string {
@@ -128,7 +155,10 @@ export function requests(
   return (attacker, site) => attacker.all(make.map((one) => one(site)));
 }
 
-/** An attack that sends one request of a kind again and again; `n` counts from 0. */
+/**
+ * An attack that sends one request of a kind again and again; `n` counts from
+ * 0.
+ */
 export function flood(
   { times, atOnce }: { readonly times: number; readonly atOnce: number },
   path: (n: number, site: Site) => string,

@@ -1,5 +1,6 @@
-// The first phase: one row after the other, each against a service of its own, so that no row is measured with what
-// another one left behind. A row that ends the process or stops it does not stop the bench.
+// The first phase: one row after the other, each against a service of its own,
+// so that no row is measured with what another one left behind. A row that ends
+// the process or stops it does not stop the bench.
 
 import { pause } from "../processes.ts";
 import { atMost, type Goal, number, table } from "../report.ts";
@@ -28,14 +29,23 @@ const GRACE_MS = 30_000;
 const ANSWER_WITHIN_MS = 5_000;
 const SHOWN_ANSWERS = 4;
 
-/** How a phase measures: `afterMs` is how long work behind the answers is waited for. */
+/**
+ * How a phase measures: `afterMs` is how long work behind the answers is waited
+ * for.
+ */
 export interface RowOptions {
   readonly afterMs: number;
-  /** A row with a long wait is measured so many times at most, since the machine may have caused the wait. */
+  /**
+   * A row with a long wait is measured so many times at most, since the machine
+   * may have caused the wait.
+   */
   readonly tries: number;
 }
 
-/** Measures rows. The try with the least wait counts; what else went wrong counts of every try. */
+/**
+ * Measures rows. The try with the least wait counts; what else went wrong
+ * counts of every try.
+ */
 export async function measureRows(
   lab: Lab,
   rows: readonly Row[],
@@ -58,7 +68,10 @@ export async function measureRows(
 
 const isQuick = ({ polls }: RowResult) => polls.longestMs <= MOST_MS;
 
-/** The try of two whose wait is the least, with whatever else went wrong in both. */
+/**
+ * The try of two whose wait is the least, with whatever else went wrong in
+ * both.
+ */
 export function betterOf(first: RowResult, second: RowResult): RowResult {
   const [best, other] = second.polls.longestMs < first.polls.longestMs
     ? [second, first]

@@ -1,5 +1,6 @@
-// The source of the service under attack: a GitHub double with the repositories of the rows, on a thread of its own, which
-// runs this file too. A row may answer in GitHub's place, as a broken source would.
+// The source of the service under attack: a GitHub double with the repositories
+// of the rows, on a thread of its own, which runs this file too. A row may
+// answer in GitHub's place, as a broken source would.
 
 import {
   GitRepository,
@@ -49,7 +50,9 @@ export class Source implements Disposable {
     return await send(this.worker, { name: "count" }) as number;
   }
 
-  /** Lets the thread work for so long without a pause, as a busy machine would. */
+  /**
+   * Lets the thread work for so long without a pause, as a busy machine would.
+   */
   async work(ms: number): Promise<void> {
     await send(this.worker, { name: "work", ms });
   }
@@ -120,7 +123,10 @@ async function serve(
   return { apiUrl: gh.apiUrl, gitUrl: `http://127.0.0.1:${git.addr.port}` };
 }
 
-/** The name of the repository that a request is about; GraphQL has it in its body. */
+/**
+ * The name of the repository that a request is about; GraphQL has it in its
+ * body.
+ */
 async function repositoryIn(
   request: Request,
   kind: LoggedRequest["kind"],

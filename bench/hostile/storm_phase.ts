@@ -1,5 +1,6 @@
-// The second phase: clients of different addresses attack one service with rows at random, all at once, while another
-// client requests lists of repositories that nobody has read before.
+// The second phase: clients of different addresses attack one service with rows
+// at random, all at once, while another client requests lists of repositories
+// that nobody has read before.
 
 import { pause } from "../processes.ts";
 import { atMost, type Goal, number, p99, table } from "../report.ts";
@@ -12,7 +13,10 @@ import type { Row } from "./row.ts";
 import { endOf, shownAnswers } from "./rows_phase.ts";
 
 const CLIENTS = 10;
-/** How often the other client begins; it stays well below what the default limits allow. */
+/**
+ * How often the other client begins; it stays well below what the default
+ * limits allow.
+ */
 const EVERY_MS = { list: 2_000, sorted: 5_000 };
 /** How long it tries to get one list. */
 const GIVE_UP_MS = 30_000;

@@ -1,11 +1,15 @@
-// The part of Fresh 2.3 that an API without pages needs, with Fresh's signatures and behaviour; see ../README.md.
+// The part of Fresh 2.3 that an API without pages needs, with Fresh's
+// signatures and behaviour; see ../README.md.
 
 /** The app's settings. On Deno Deploy, `production` requires Fresh's build. */
 export interface FreshConfig {
   mode?: "development" | "production";
 }
 
-/** What a middleware or handler is given: one object for a request, shared down the chain. */
+/**
+ * What a middleware or handler is given: one object for a request, shared down
+ * the chain.
+ */
 export interface Context<State> {
   /** The request as it came. */
   readonly req: Request;
@@ -18,7 +22,10 @@ export interface Context<State> {
   readonly params: Record<string, string>;
   /** Shared by every middleware and handler of this request. */
   readonly state: State;
-  /** Runs the rest of the chain. It rejects with what the rest throws, or throws it at once. */
+  /**
+   * Runs the rest of the chain. It rejects with what the rest throws, or throws
+   * it at once.
+   */
   next(): Promise<Response>;
 }
 
@@ -37,12 +44,17 @@ export type Middleware<State> = (
   ctx: Context<State>,
 ) => Response | Promise<Response>;
 
-/** One handler for every method, or one for each; `GET` answers `HEAD` as well. */
+/**
+ * One handler for every method, or one for each; `GET` answers `HEAD` as well.
+ */
 export type RouteHandler<_Data, State> =
   | Middleware<State>
   | { [M in Method]?: Middleware<State> };
 
-/** A route: its handler, and the URL pattern to register in place of the path given to `route()`. */
+/**
+ * A route: its handler, and the URL pattern to register in place of the path
+ * given to `route()`.
+ */
 export interface Route<State> {
   config?: { routeOverride?: string };
   handler: RouteHandler<unknown, State>;
@@ -60,7 +72,10 @@ export function createDefine<State>(): Define<State> {
   return { handlers: (handlers) => handlers };
 }
 
-/** A failed request, as an HTTP status from 400 to 599. Fresh throws it itself for an unknown path or method. */
+/**
+ * A failed request, as an HTTP status from 400 to 599. Fresh throws it itself
+ * for an unknown path or method.
+ */
 export class HttpError extends Error {
   override readonly name = "HttpError";
 
@@ -90,7 +105,9 @@ const UNKNOWN_CONNECTION: Deno.ServeHandlerInfo = {
   completed: Promise.resolve(),
 };
 
-/** Passes requests through middlewares to routes, in the order of registration. */
+/**
+ * Passes requests through middlewares to routes, in the order of registration.
+ */
 export class App<State> {
   readonly #middlewares: { folder: string; middleware: Middleware<State> }[] =
     [];
@@ -98,7 +115,9 @@ export class App<State> {
 
   constructor(private readonly options: FreshConfig = {}) {}
 
-  /** Adds middlewares for every request, or for the routes at and below a path. */
+  /**
+   * Adds middlewares for every request, or for the routes at and below a path.
+   */
   use(...middleware: Middleware<State>[]): this;
   use(path: string, ...middleware: Middleware<State>[]): this;
   use(first: string | Middleware<State>, ...others: Middleware<State>[]): this {
@@ -132,9 +151,11 @@ export class App<State> {
   }
 
   /**
-   * Makes the function that answers requests. It rejects for a malformed parameter in a path, and for nothing else.
+   * Makes the function that answers requests. It rejects for a malformed
+   * parameter in a path, and for nothing else.
    *
-   * @throws {Error} On Deno Deploy in `production` mode: there Fresh requires its build.
+   * @throws {Error} On Deno Deploy in `production` mode: there Fresh requires
+   * its build.
    */
   handler(): (
     request: Request,
@@ -186,7 +207,10 @@ export class App<State> {
     };
   }
 
-  /** A path without a pattern wins, and answers with a slash at its end too; then the first pattern that matches. */
+  /**
+   * A path without a pattern wins, and answers with a slash at its end too;
+   * then the first pattern that matches.
+   */
   #match({ href, pathname }: URL) {
     const other = pathname.endsWith("/")
       ? pathname.slice(0, -1)
@@ -219,8 +243,9 @@ export class App<State> {
 }
 
 /**
- * Runs middlewares in order, and `last` after them. What that throws at once, `ctx.next()` of the last middleware throws at
- * once too: only what comes from a middleware is a rejected promise.
+ * Runs middlewares in order, and `last` after them. What that throws at once,
+ * `ctx.next()` of the last middleware throws at once too: only what comes from
+ * a middleware is a rejected promise.
  */
 function run<State>(
   chain: readonly Middleware<State>[],
@@ -243,7 +268,9 @@ function folderOf(path: string): string {
   return `${path}/`.replaceAll(/\/+/g, "/");
 }
 
-/** False where the process may not read the variable: reading must not prompt. */
+/**
+ * False where the process may not read the variable: reading must not prompt.
+ */
 function isOnDeploy(): boolean {
   const variable = "DENO_DEPLOYMENT_ID";
   const { state } = Deno.permissions.querySync({ name: "env", variable });

@@ -1,6 +1,8 @@
-// Deep equality as @std/assert has it: node:assert's, but 0 equals -0, an object without a prototype equals a plain one,
-// and what is no plain object, no array and no known built-in is compared by all its properties, those that are not
-// enumerable or inherited too. So two errors are equal only with one stack.
+// Deep equality as @std/assert has it: node:assert's, but 0 equals -0, an
+// object without a prototype equals a plain one, and what is no plain object,
+// no array and no known built-in is compared by all its properties, those that
+// are not enumerable or inherited too. So two errors are equal only with one
+// stack.
 
 type Keyed = Map<unknown, unknown> | Set<unknown>;
 

@@ -1,5 +1,6 @@
-// The part of @std/assert that the tests use, under the published package's name; see ../README.md. Where values differ,
-// node:assert draws the difference.
+// The part of @std/assert that the tests use, under the published package's
+// name; see ../README.md. Where values differ, node:assert draws the
+// difference.
 
 import { AssertionError as NodeAssertionError } from "node:assert";
 import { equal } from "./equal.ts";
@@ -85,7 +86,10 @@ type ErrorClass<E extends Error> = abstract new (...args: never[]) => E;
 
 /** Asserts that a function throws, and gives what it threw. */
 export function assertThrows(fn: () => unknown): unknown;
-/** Asserts that a function throws an error of a class, with a text in its message, and gives the error. */
+/**
+ * Asserts that a function throws an error of a class, with a text in its
+ * message, and gives the error.
+ */
 export function assertThrows<E extends Error = Error>(
   fn: () => unknown,
   ErrorClass: ErrorClass<E>,
@@ -106,9 +110,14 @@ export function assertThrows(
   throw new AssertionError(`Expected function to throw: ${msg ?? ""}`);
 }
 
-/** Asserts that a function's promise rejects, and gives what it rejected with. */
+/**
+ * Asserts that a function's promise rejects, and gives what it rejected with.
+ */
 export function assertRejects(fn: () => PromiseLike<unknown>): Promise<unknown>;
-/** Asserts that a function's promise rejects with an error of a class, with a text in its message, and gives the error. */
+/**
+ * Asserts that a function's promise rejects with an error of a class, with a
+ * text in its message, and gives the error.
+ */
 export function assertRejects<E extends Error = Error>(
   fn: () => PromiseLike<unknown>,
   ErrorClass: ErrorClass<E>,

@@ -1,6 +1,10 @@
-// The part of @std/http that this service uses, under the published package's name; see ../README.md.
+// The part of @std/http that this service uses, under the published package's
+// name; see ../README.md.
 
-/** The strong entity tag of some content (RFC 9110, 8.8.3): "<size in hex>-<27 characters of a digest>". */
+/**
+ * The strong entity tag of some content (RFC 9110, 8.8.3): "<size in hex>-<27
+ * characters of a digest>".
+ */
 export async function eTag(entity: string | Uint8Array): Promise<string> {
   const bytes = typeof entity === "string"
     ? new TextEncoder().encode(entity)
@@ -16,7 +20,10 @@ interface Choice {
   readonly order: number;
 }
 
-/** The best of the given encodings by Accept-Encoding (RFC 9110, 12.5.3); undefined when none of them is accepted. */
+/**
+ * The best of the given encodings by Accept-Encoding (RFC 9110, 12.5.3);
+ * undefined when none of them is accepted.
+ */
 export function acceptsEncodings(
   request: Pick<Request, "headers">,
   ...encodings: [string, ...string[]]
@@ -35,7 +42,10 @@ export function acceptsEncodings(
     .sort((a, b) => compare(a.choice!, b.choice!))[0]?.encoding;
 }
 
-/** Orders by quality; an encoding that is named goes before one that a wildcard covers. */
+/**
+ * Orders by quality; an encoding that is named goes before one that a wildcard
+ * covers.
+ */
 function compare(a: Choice, b: Choice): number {
   return b.quality - a.quality ||
     Number(a.name === "*") - Number(b.name === "*") ||

@@ -1,5 +1,5 @@
-// The part of @std/path that this service uses, under the published package's name; see ../README.md.
-// node:path joins and splits paths by the same rules.
+// The part of @std/path that this service uses, under the published package's
+// name; see ../README.md. node:path joins and splits paths by the same rules.
 
 export {
   basename,

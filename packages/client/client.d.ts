@@ -1,5 +1,6 @@
 /**
- * The client of a collections service: one file without imports, for browsers, Deno and Node.
+ * The client of a collections service: one file without imports, for browsers,
+ * Deno and Node.
  *
  * @example
  * ```ts
@@ -14,15 +15,24 @@
  */
 /** An account and a repository, and which state of it. */
 interface RepositoryParameters {
-    /** The account that owns the repository; `local` for folders of the deployment. */
+    /**
+     * The account that owns the repository; `local` for folders of the
+     * deployment.
+     */
     owner: string;
     repo: string;
-    /** A branch, else a tag, else a full commit id; `HEAD` is the default branch. `main` where absent. */
+    /**
+     * A branch, else a tag, else a full commit id; `HEAD` is the default branch.
+     * Default: `main`.
+     */
     branch?: string | undefined;
 }
 /** A number or boolean is sent as its text. */
 type FilterText = string | number | boolean;
-/** A value that an item's must equal, or with `!` in front must not; several that it all must; or comparisons with it. */
+/**
+ * A value that an item's must equal, or with `!` in front must not; several
+ * that it all must; or comparisons with it.
+ */
 export type FilterValue = FilterText | readonly FilterText[] | {
     readonly lt?: FilterText;
     readonly lte?: FilterText;
@@ -36,11 +46,17 @@ export type FilterValue = FilterText | readonly FilterText[] | {
 export type Kind = "markdown" | "text" | "data" | "image" | "other";
 /** The selection of items and their order. */
 interface SelectionParameters {
-    /** `path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
+    /**
+     * `path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or
+     * `data.<key>`, with `-` in front for descending.
+     */
     sort?: string | undefined;
-    /** Whether files in sub-folders are items too; true where absent. */
+    /** Whether files in sub-folders are items too. Default: true. */
     recursive?: boolean | undefined;
-    /** By `name`, `path`, `frontMatter.<key>` or `data.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
+    /**
+     * By `name`, `path`, `frontMatter.<key>` or `data.<key>`, as in `{
+     * "frontMatter.draft": "!true" }`; an item must satisfy all.
+     */
     filter?: Readonly<Record<string, FilterValue>> | undefined;
     /** Only files of these kinds are items. */
     kind?: Kind | readonly Kind[] | undefined;
@@ -54,40 +70,67 @@ interface HtmlParameters {
 }
 /** What is said about the commits that changed a file. */
 interface HistoryParameters {
-    /** Whether items carry `lastChanged`, and a single one `created`; needs a token at the service. */
+    /**
+     * Whether items carry `lastChanged`, and a single one `created`; needs a
+     * token at the service.
+     */
     includeHistory?: boolean | undefined;
 }
 /** Parameters of {@linkcode CollectionsClient.listItems}. */
 export interface ListParameters extends RepositoryParameters, SelectionParameters, HtmlParameters, HistoryParameters {
-    /** A name, a folder path or the path of a data file; `/` is the repository's root. */
+    /**
+     * A name, a folder path or the path of a data file; `/` is the repository's
+     * root.
+     */
     collection: string;
     /** From 1. */
     page?: number | undefined;
-    /** 1 to 1000, 50 where absent; at most 100 with content, HTML or history. */
+    /** 1 to 1000, at most 100 with content, HTML or history. Default: 50. */
     limit?: number | undefined;
     /** Whether each item carries its content. */
     includeContent?: boolean | undefined;
     /** Whether each text item carries its front matter. */
     includeFrontMatter?: boolean | undefined;
-    /** Words that the text of an item has; best first unless `sort` is given. The last one may be the beginning of a word. */
+    /**
+     * Words that the text of an item has; best first unless `sort` is given. The
+     * last one may be the beginning of a word.
+     */
     search?: string | undefined;
-    /** What the cells of CSV are: texts, or with `infer` also numbers, booleans and null. */
+    /**
+     * What the cells of CSV are: texts, or with `infer` also numbers, booleans
+     * and null.
+     */
     types?: "text" | "infer" | undefined;
-    /** Keys of an item, such as `slug` and `frontMatter.title`, in a list or separated by commas: an item has only these. */
+    /**
+     * Keys of an item, such as `slug` and `frontMatter.title`, in a list or
+     * separated by commas: an item has only these.
+     */
     fields?: string | readonly string[] | undefined;
-    /** At most 5 keys, such as `frontMatter.tags`, in a list or separated by commas, whose values are counted. */
+    /**
+     * At most 5 keys, such as `frontMatter.tags`, in a list or separated by
+     * commas, whose values are counted.
+     */
     facets?: string | readonly string[] | undefined;
 }
 /** Parameters of {@linkcode CollectionsClient.listCollections}. */
 export interface CollectionsParameters extends RepositoryParameters {
-    /** The folder whose sub-folders are listed; the repository's root where absent. */
+    /**
+     * The folder whose sub-folders are listed; the repository's root where
+     * absent.
+     */
     path?: string | undefined;
     /** Whether each collection carries the JSON Schema of its front matter. */
     includeSchema?: boolean | undefined;
 }
-/** What {@linkcode CollectionsClient.getItem} and {@linkcode CollectionsClient.getItemBySlug} both take. */
+/**
+ * What {@linkcode CollectionsClient.getItem} and {@linkcode
+ * CollectionsClient.getItemBySlug} both take.
+ */
 interface CommonItemParameters extends RepositoryParameters, SelectionParameters, HtmlParameters, HistoryParameters {
-    /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves; needs a collection. */
+    /**
+     * Whether the item carries `previous` and `next` in the order of `sort` among
+     * what `filter` leaves; needs a collection.
+     */
     includeNeighbors?: boolean | undefined;
 }
 /** Parameters of {@linkcode CollectionsClient.getItem}. */
@@ -160,7 +203,9 @@ interface File<Data> {
     htmlUrl?: string | undefined;
     /** The newest commit of the branch that changed the file. */
     lastChanged?: Change | undefined;
-    /** Of a single item: the oldest commit of the branch that changed this path. */
+    /**
+     * Of a single item: the oldest commit of the branch that changed this path.
+     */
     created?: Change | undefined;
     frontMatter?: Data | undefined;
     frontMatterError?: FrontMatterError | undefined;
@@ -172,7 +217,10 @@ interface File<Data> {
     headings?: Heading[] | undefined;
     excerpt?: string | undefined;
     words?: number | undefined;
-    /** The names of the components that MDX uses; in `html` an element with `data-component` stands for each use. */
+    /**
+     * The names of the components that MDX uses; in `html` an element with
+     * `data-component` stands for each use.
+     */
     mdxComponents?: string[] | undefined;
     htmlError?: {
         message: string;
@@ -185,7 +233,9 @@ export interface Item<Data = FrontMatter> extends File<Data> {
     encoding?: "utf-8" | "base64" | undefined;
     content?: string | undefined;
     match?: Match | undefined;
-    /** Of a row of a data file, which has only `index`, `key`, `data` and `match`. */
+    /**
+     * Of a row of a data file, which has only `index`, `key`, `data` and `match`.
+     */
     index?: number | undefined;
     /** Of an entry of a mapping in a data file. */
     key?: string | undefined;
@@ -206,7 +256,10 @@ export interface FacetValue {
 /** One page of a collection's items. */
 export interface ItemPage<Data = FrontMatter, One = Item<Data>> {
     repository: Repository;
-    /** `source` is the configuration file that declares the collection, where that is how it was found. */
+    /**
+     * `source` is the configuration file that declares the collection, where that
+     * is how it was found.
+     */
     collection: {
         name: string;
         path: string;
@@ -253,7 +306,10 @@ export interface Collection {
     name: string;
     label?: string | undefined;
     path: string;
-    /** The configuration file that declares it; absent for a folder that was found to hold content. */
+    /**
+     * The configuration file that declares it; absent for a folder that was found
+     * to hold content.
+     */
     source?: string | undefined;
     fields?: CollectionField[] | undefined;
     items: number;
@@ -264,7 +320,10 @@ export interface Collection {
         image?: number | undefined;
         other?: number | undefined;
     };
-    /** JSON Schema 2020-12 of the front matter; absent where there is too much to read. */
+    /**
+     * JSON Schema 2020-12 of the front matter; absent where there is too much to
+     * read.
+     */
     schema?: Record<string, unknown> | undefined;
 }
 /** A folder, and how many files are below it. */
@@ -287,7 +346,10 @@ export interface CollectionList {
 export interface ChangesParameters extends RepositoryParameters {
     /** A name or a folder path; `/` is the repository's root. */
     collection: string;
-    /** The commit to compare with: `repository.commit` of a list or of earlier changes. */
+    /**
+     * The commit to compare with: `repository.commit` of a list or of earlier
+     * changes.
+     */
     since: string;
 }
 /** A file that was added, changed or removed. */
@@ -318,12 +380,20 @@ export interface CollectionChanges {
 }
 /** What {@linkcode CollectionsClient.changes} yields. */
 export interface CollectionUpdate extends Omit<CollectionChanges, "since" | "warnings"> {
-    /** Whether `added` are all files of the collection: whatever else was known is gone. */
+    /**
+     * Whether `added` are all files of the collection: whatever else was known is
+     * gone.
+     */
     isWhole: boolean;
 }
-/** Parameters of {@linkcode CollectionsClient.changes} and {@linkcode CollectionsClient.watch}. */
+/**
+ * Parameters of {@linkcode CollectionsClient.changes} and {@linkcode
+ * CollectionsClient.watch}.
+ */
 export type FollowParameters = Omit<ChangesParameters, "since"> & {
-    /** The commit from which on changes are wanted; where absent all files come first. */
+    /**
+     * Changes since this commit are wanted. Without it all files come first.
+     */
     since?: string | undefined;
 };
 /** The item before or after another. */
@@ -344,7 +414,10 @@ export interface ItemContent<Data = FrontMatter> extends File<Data> {
     previous?: Neighbor<Data> | null | undefined;
     next?: Neighbor<Data> | null | undefined;
 }
-/** The service's codes, and `not-a-service-answer` where something between answered. */
+/**
+ * The service's codes, and `not-a-service-answer` where something between
+ * answered.
+ */
 export type ProblemCode = "invalid-parameters" | "repository-not-allowed" | "repository-not-found" | "branch-not-found" | "collection-not-found" | "item-not-found" | "signature-invalid" | "route-not-found" | "method-not-allowed" | "repository-empty" | "slug-ambiguous" | "since-unknown" | "body-too-large" | "item-too-large" | "collection-too-large" | "query-too-expensive" | "history-unavailable" | "too-many-requests" | "repository-blocked" | "internal-error" | "source-failed" | "source-rate-limited" | "service-busy" | "collection-not-ready" | "source-timeout" | "not-a-service-answer";
 /** Problem details (RFC 9457). */
 export interface Problem {
@@ -395,33 +468,50 @@ export interface SchemaIssue {
 /** Options of one request. */
 export interface RequestOptions<Data = FrontMatter> {
     signal?: AbortSignal | undefined;
-    /** Checks the front matter of every item that has one; items carry what the schema gives. */
+    /**
+     * Checks the front matter of every item that has one; items carry what the
+     * schema gives.
+     */
     schema?: Schema<Data> | undefined;
 }
-/** Bytes in a buffer of their own, which TypeScript before 5.7 cannot tell from others. */
+/**
+ * Bytes in a buffer of their own, which TypeScript before 5.7 cannot tell from
+ * others.
+ */
 export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
 /** Options of a {@linkcode CollectionsClient}. */
 export interface ClientOptions {
     /** In place of the global fetch. */
     fetch?: typeof fetch;
-    /** Sent with every request, such as a key that a proxy in front of the service requires. */
+    /**
+     * Sent with every request, such as a key that a proxy in front of the service
+     * requires.
+     */
     headers?: ConstructorParameters<typeof Headers>[0];
     /**
-     * How long one call may wait in all where the service says with `Retry-After` that it is not ready; 30,000 where absent.
-     * What would take longer is thrown at once; 0 turns waiting off.
+     * How long one call may wait in all while the service says with `Retry-After`
+     * that it is not ready, in ms. A longer wait is thrown at once. 0 turns
+     * waiting off. Default: 30,000.
      */
     maxWaitMs?: number;
-    /** How long one request may take, its answer included, until it fails with a `TimeoutError`; 60,000 where absent, 0 for ever. */
+    /**
+     * How long one request may take, its answer included, until it fails with a
+     * `TimeoutError`, in ms. 0 means no limit. Default: 60,000.
+     */
     timeoutMs?: number;
     /**
-     * Whether the last 100 responses are cached and revalidated by their ETag. For Deno and Node; a browser's own cache does
-     * this already, and the header costs a preflight from another site.
+     * Whether the last 100 responses are cached and revalidated by their ETag.
+     * For Deno and Node; a browser's own cache does this already, and the header
+     * costs a preflight from another site.
      */
     reuse?: boolean;
     /** In place of a timer, for tests. */
     wait?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
-/** Thrown for every answer that is no success. A network failure is fetch's own TypeError. */
+/**
+ * Thrown for every answer that is not a success. A network failure is fetch's
+ * own TypeError.
+ */
 export declare class ProblemError extends Error {
     readonly problem: Problem;
     readonly code: ProblemCode;
@@ -430,16 +520,25 @@ export declare class ProblemError extends Error {
     readonly url: string;
     constructor(problem: Problem, url?: string);
 }
-/** Thrown where the front matter of an item does not fit the schema of a request. */
+/**
+ * Thrown where the front matter of an item does not fit the schema of a
+ * request.
+ */
 export declare class SchemaError extends Error {
-    /** The file, from the repository's root; with `fields` without `path` its slug, if anything. */
+    /**
+     * The file, from the repository's root; with `fields` without `path` its
+     * slug, if anything.
+     */
     readonly path: string;
     readonly issues: readonly SchemaIssue[];
     constructor(path: string, issues: readonly SchemaIssue[]);
 }
 /** A collection of a repository, at a branch. */
 export interface CollectionAddress<Name extends string = string> extends RepositoryParameters {
-    /** A name, a folder path or the path of a data file; `/` is the repository's root. */
+    /**
+     * A name, a folder path or the path of a data file; `/` is the repository's
+     * root.
+     */
     collection: Name;
 }
 type Named = "owner" | "repo" | "branch" | "collection";
@@ -496,39 +595,61 @@ type MetaField<Field> = Field extends `frontMatter.${infer Path}` ? Path extends
 export interface TypedItemParameters<Data, Html, History, Neighbors> extends Omit<CommonItemParameters, Named | "sort" | "filter" | "includeHtml" | "includeHistory" | "includeNeighbors">, TypedSelection<Data> {
     /** Whether Markdown carries `html`, `headings`, `excerpt` and `words`. */
     includeHtml?: Html;
-    /** Whether the item carries `lastChanged` and `created`; needs a token at the service. */
+    /**
+     * Whether the item carries `lastChanged` and `created`; needs a token at the
+     * service.
+     */
     includeHistory?: History;
-    /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves. */
+    /**
+     * Whether the item carries `previous` and `next` in the order of `sort` among
+     * what `filter` leaves.
+     */
     includeNeighbors?: Neighbors;
 }
 /** A single item with the keys that parameters ask for. */
 export type TypedContent<Data, Html, History, Neighbors> = Omit<ItemContent<Data>, Exclude<HtmlKey | HistoryKey | "previous" | "next", If<Html, HtmlKey> | If<History, HistoryKey> | If<Neighbors, "previous" | "next">>>;
-/** Options of {@linkcode CollectionHandle.changes} and {@linkcode CollectionHandle.watch}. */
+/**
+ * Options of {@linkcode CollectionHandle.changes} and {@linkcode
+ * CollectionHandle.watch}.
+ */
 export interface FollowOptions {
-    /** The commit from which on changes are wanted; where absent all files come first. */
+    /**
+     * Changes since this commit are wanted. Without it all files come first.
+     */
     since?: string | undefined;
     signal?: AbortSignal | undefined;
 }
 /**
- * One collection with the type of its front matter. Its methods know the keys of the front matter, and give items
- * with the keys that were asked for.
+ * One collection with the type of its front matter. Its methods know the keys
+ * of the front matter, and give items with the keys that were asked for.
  */
 export interface CollectionHandle<Data = FrontMatter> {
     /** One page, as {@linkcode CollectionsClient.listItems}. */
     list<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History>, options?: RequestOptions<Data>): Promise<ItemPage<Data, TypedItem<Data, Fields, Content, Meta, Html, History>>>;
-    /** All items, or the first `limit`, as {@linkcode CollectionsClient.items}. */
+    /**
+     * All items, or the first `limit`, as {@linkcode CollectionsClient.items}.
+     */
     items<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History> & PageSize, options?: RequestOptions<Data>): AsyncGenerator<TypedItem<Data, Fields, Content, Meta, Html, History>, void, undefined>;
     /** The items of {@linkcode CollectionHandle.items} in an array. */
     all<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History> & PageSize, options?: RequestOptions<Data>): Promise<TypedItem<Data, Fields, Content, Meta, Html, History>[]>;
     /** The first item, or null. */
     first<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History>, options?: RequestOptions<Data>): Promise<TypedItem<Data, Fields, Content, Meta, Html, History> | null>;
-    /** One page of the items that have all of these words, best first; the last word may be the beginning of one. */
+    /**
+     * One page of the items that have all of these words, best first; the last
+     * word may be the beginning of one.
+     */
     search<const Fields extends readonly FieldKey<Data>[] = readonly [], Content extends Flag = false, Meta extends Flag = false, Html extends Flag = false, History extends Flag = false>(words: string, parameters?: TypedListParameters<Data, Fields, Content, Meta, Html, History>, options?: RequestOptions<Data>): Promise<ItemPage<Data, TypedItem<Data, Fields, Content, Meta, Html, History> & (Fields extends readonly [] ? {
         match: Match;
     } : unknown)>>;
-    /** The file at a path from the repository's root. @throws {ProblemError} `item-not-found` where it is not in the collection. */
+    /**
+     * The file at a path from the repository's root. @throws {ProblemError}
+     * `item-not-found` where it is not in the collection.
+     */
     get<Html extends Flag = false, History extends Flag = false, Neighbors extends Flag = false>(path: string, parameters?: TypedItemParameters<Data, Html, History, Neighbors>, options?: RequestOptions<Data>): Promise<TypedContent<Data, Html, History, Neighbors>>;
-    /** The item with a slug. @throws {ProblemError} `item-not-found` where there is none. */
+    /**
+     * The item with a slug. @throws {ProblemError} `item-not-found` where there
+     * is none.
+     */
     bySlug<Html extends Flag = false, History extends Flag = false, Neighbors extends Flag = false>(slug: string, parameters?: TypedItemParameters<Data, Html, History, Neighbors>, options?: RequestOptions<Data>): Promise<TypedContent<Data, Html, History, Neighbors>>;
     /** As {@linkcode CollectionsClient.changes}. */
     changes(options?: FollowOptions): AsyncGenerator<CollectionUpdate, void, undefined>;
@@ -539,36 +660,50 @@ export interface CollectionHandle<Data = FrontMatter> {
 }
 /** The size of the pages that {@linkcode CollectionsClient.items} requests. */
 interface PageSize {
-    /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
+    /**
+     * 1 to 1000 items a request; at most 100 with content, HTML or history.
+     * `limit` is for all requests together.
+     */
     pageSize?: number | undefined;
 }
 /**
- * Sends requests to one service. `Types` has the front matter of each collection by its name, as the service's
- * `/api/collection-types.ts` declares it.
+ * Sends requests to one service. `Types` has the front matter of each
+ * collection by its name, as the service's `/api/collection-types.ts` declares
+ * it.
  */
 export declare class CollectionsClient<Types extends object = Record<string, FrontMatter>> {
     #private;
     /**
-     * `/client.js` of a service needs no address where it is imported from that service.
-     * @throws {TypeError} where the address is missing or none of `http:` or `https:`, or has a `?` or `#`.
+     * `/client.js` of a service needs no address where it is imported from that
+     * service.
+     * @throws {TypeError} where the address is missing or none of `http:` or
+     * `https:`, or has a `?` or `#`.
      */
     constructor(baseUrl: string | URL, options?: ClientOptions);
-    /** One collection. Its front matter has its type in `Types`, or the given one, or that of the `schema` of `options`. */
+    /**
+     * One collection. Its front matter has its type in `Types`, or the given one,
+     * or that of the `schema` of `options`.
+     */
     collection<Name extends keyof Types & string>(collection: Name, repository: RepositoryParameters): CollectionHandle<Types[Name]>;
     collection<Name extends keyof Types & string>(address: CollectionAddress<Name>): CollectionHandle<Types[Name]>;
     collection<Data = FrontMatter>(address: CollectionAddress, options?: RequestOptions<Data>): CollectionHandle<Data>;
-    /** The collections of a repository, and the folders of one of its folders. @throws {ProblemError} */
+    /**
+     * The collections of a repository, and the folders of one of its folders.
+     * @throws {ProblemError}
+     */
     listCollections(parameters: CollectionsParameters, { signal }?: {
         signal?: AbortSignal | undefined;
     }): Promise<CollectionList>;
     /** One page of a collection. @throws {ProblemError | SchemaError} */
     listItems<Data = FrontMatter>(parameters: ListParameters, { signal, schema }?: RequestOptions<Data>): Promise<ItemPage<Data>>;
     /**
-     * The items of a collection from `page` on, `limit` of them at most. Each page is requested when it is needed, and as
-     * large as possible without a `pageSize`. All pages are of the commit of the first, and addresses in later pages (`contentUrl`, `htmlUrl`, those in
-     * `html`) therefore name that commit as their `branch`: they show that state for good. Where a deployment gives no
-     * commits, which are local folders and chosen repositories, a change between two pages can move an item from one to
-     * the other.
+     * The items of a collection from `page` on, `limit` of them at most. Each
+     * page is requested when it is needed, and as large as possible without a
+     * `pageSize`. All pages are of the commit of the first, and addresses in
+     * later pages (`contentUrl`, `htmlUrl`, those in `html`) therefore name that
+     * commit as their `branch`: they show that state for good. Where a deployment
+     * gives no commits, which are local folders and chosen repositories, a change
+     * between two pages can move an item from one to the other.
      * @throws {ProblemError | SchemaError}
      */
     items<Data = FrontMatter>({ pageSize, limit: most, ...parameters }: ListParameters & PageSize, options?: RequestOptions<Data>): AsyncGenerator<Item<Data>, void, undefined>;
@@ -577,18 +712,23 @@ export declare class CollectionsClient<Types extends object = Record<string, Fro
         signal?: AbortSignal | undefined;
     }): Promise<CollectionChanges>;
     /**
-     * Follows a collection for as long as it is iterated: yields each set of changes, and polls as often as `Cache-Control`
-     * allows, in a page only while that is visible. Without `since`, and where the service has forgotten the commit or too
-     * much has changed, all files are listed: see `isWhole`. While the service fails it tries again, after up to a minute.
-     * @throws {ProblemError} where trying again does not help, such as `branch-not-found`.
+     * Follows a collection for as long as it is iterated: yields each set of
+     * changes, and polls as often as `Cache-Control` allows, in a page only while
+     * that is visible. Without `since`, and where the service has forgotten the
+     * commit or too much has changed, all files are listed: see `isWhole`. While
+     * the service fails it tries again, after up to a minute.
+     * @throws {ProblemError} where trying again does not help, such as
+     * `branch-not-found`.
      * @throws the signal's reason.
      */
     changes({ since, ...parameters }: FollowParameters, { signal }?: {
         signal?: AbortSignal | undefined;
     }): AsyncGenerator<CollectionUpdate, void, undefined>;
     /**
-     * Calls back with each update of {@linkcode CollectionsClient.changes}, one after the other. Returns a function that
-     * stops it, as `signal` does. What ends it otherwise is given to `onError`, and is an unhandled rejection without it.
+     * Calls back with each update of {@linkcode CollectionsClient.changes}, one
+     * after the other. Returns a function that stops it, as `signal` does. What
+     * ends it otherwise is given to `onError`, and is an unhandled rejection
+     * without it.
      */
     watch(parameters: FollowParameters, callback: (update: CollectionUpdate) => unknown, { signal, onError }?: {
         signal?: AbortSignal | undefined;
@@ -596,12 +736,16 @@ export declare class CollectionsClient<Types extends object = Record<string, Fro
     }): () => void;
     /** One file with its content. @throws {ProblemError | SchemaError} */
     getItem<Data = FrontMatter>(parameters: ItemParameters, options?: RequestOptions<Data>): Promise<ItemContent<Data>>;
-    /** The item of a collection with a slug. @throws {ProblemError | SchemaError} */
+    /**
+     * The item of a collection with a slug. @throws {ProblemError | SchemaError}
+     */
     getItemBySlug<Data = FrontMatter>(parameters: SlugParameters, options?: RequestOptions<Data>): Promise<ItemContent<Data>>;
     /**
-     * The bytes of an item: out of its content where it has that with its encoding, else from the service.
+     * The bytes of an item: out of its content where it has that with its
+     * encoding, else from the service.
      * @throws {ProblemError}
-     * @throws {TypeError} where an item has neither content with its encoding nor an address.
+     * @throws {TypeError} where an item has neither content with its encoding nor
+     * an address.
      */
     bytes(item: Pick<File<unknown>, "contentUrl"> & {
         content?: string | undefined;
@@ -611,8 +755,9 @@ export declare class CollectionsClient<Types extends object = Record<string, Fro
     }): Promise<Bytes>;
 }
 /**
- * The address of a file that an item names, in its front matter for example: `../img/a.png` from the folder of the item,
- * `/img/a.png` from the repository's root. Addresses of other sites stay as they are.
+ * The address of a file that an item names, in its front matter for example:
+ * `../img/a.png` from the folder of the item, `/img/a.png` from the
+ * repository's root. Addresses of other sites stay as they are.
  * @throws {TypeError} where the item has no `contentUrl`.
  */
 export declare function assetUrl({ contentUrl }: {
@@ -620,14 +765,18 @@ export declare function assetUrl({ contentUrl }: {
 }, reference: string): string;
 /** A picture that {@linkcode savePictures} read. */
 export interface Picture {
-    /** A file name of letters, digits, dots, `-` and `_`, which other bytes do not have. */
+    /**
+     * A file name of letters, digits, dots, `-` and `_`, which other bytes do not
+     * have.
+     */
     name: string;
     bytes: Bytes;
 }
 /**
- * Returns a function that takes the HTML of an item and gives it with pictures of a site's own. Each picture of the
- * repository is read once and given to `save`, which returns its new address, or nothing where it is to stay. Missing
- * pictures stay as they are, and those of other sites.
+ * Returns a function that takes the HTML of an item and gives it with pictures
+ * of a site's own. Each picture of the repository is read once and given to
+ * `save`, which returns its new address, or nothing where it is to stay.
+ * Missing pictures stay as they are, and those of other sites.
  * @throws {ProblemError} from that function, where the service fails.
  *
  * @example

@@ -1,5 +1,6 @@
 /**
- * The client of a collections service: one file without imports, for browsers, Deno and Node.
+ * The client of a collections service: one file without imports, for browsers,
+ * Deno and Node.
  *
  * @example
  * ```ts
@@ -15,17 +16,26 @@
 
 /** An account and a repository, and which state of it. */
 interface RepositoryParameters {
-  /** The account that owns the repository; `local` for folders of the deployment. */
+  /**
+   * The account that owns the repository; `local` for folders of the
+   * deployment.
+   */
   owner: string;
   repo: string;
-  /** A branch, else a tag, else a full commit id; `HEAD` is the default branch. `main` where absent. */
+  /**
+   * A branch, else a tag, else a full commit id; `HEAD` is the default branch.
+   * Default: `main`.
+   */
   branch?: string | undefined;
 }
 
 /** A number or boolean is sent as its text. */
 type FilterText = string | number | boolean;
 
-/** A value that an item's must equal, or with `!` in front must not; several that it all must; or comparisons with it. */
+/**
+ * A value that an item's must equal, or with `!` in front must not; several
+ * that it all must; or comparisons with it.
+ */
 export type FilterValue = FilterText | readonly FilterText[] | {
   readonly lt?: FilterText;
   readonly lte?: FilterText;
@@ -41,11 +51,17 @@ export type Kind = "markdown" | "text" | "data" | "image" | "other";
 
 /** The selection of items and their order. */
 interface SelectionParameters {
-  /** `path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or `data.<key>`, with `-` in front for descending. */
+  /**
+   * `path`, `name`, `size`, `lastChanged.date`, `frontMatter.<key>` or
+   * `data.<key>`, with `-` in front for descending.
+   */
   sort?: string | undefined;
-  /** Whether files in sub-folders are items too; true where absent. */
+  /** Whether files in sub-folders are items too. Default: true. */
   recursive?: boolean | undefined;
-  /** By `name`, `path`, `frontMatter.<key>` or `data.<key>`, as in `{ "frontMatter.draft": "!true" }`; an item must satisfy all. */
+  /**
+   * By `name`, `path`, `frontMatter.<key>` or `data.<key>`, as in `{
+   * "frontMatter.draft": "!true" }`; an item must satisfy all.
+   */
   filter?: Readonly<Record<string, FilterValue>> | undefined;
   /** Only files of these kinds are items. */
   kind?: Kind | readonly Kind[] | undefined;
@@ -61,7 +77,10 @@ interface HtmlParameters {
 
 /** What is said about the commits that changed a file. */
 interface HistoryParameters {
-  /** Whether items carry `lastChanged`, and a single one `created`; needs a token at the service. */
+  /**
+   * Whether items carry `lastChanged`, and a single one `created`; needs a
+   * token at the service.
+   */
   includeHistory?: boolean | undefined;
 }
 
@@ -72,42 +91,66 @@ export interface ListParameters
     SelectionParameters,
     HtmlParameters,
     HistoryParameters {
-  /** A name, a folder path or the path of a data file; `/` is the repository's root. */
+  /**
+   * A name, a folder path or the path of a data file; `/` is the repository's
+   * root.
+   */
   collection: string;
   /** From 1. */
   page?: number | undefined;
-  /** 1 to 1000, 50 where absent; at most 100 with content, HTML or history. */
+  /** 1 to 1000, at most 100 with content, HTML or history. Default: 50. */
   limit?: number | undefined;
   /** Whether each item carries its content. */
   includeContent?: boolean | undefined;
   /** Whether each text item carries its front matter. */
   includeFrontMatter?: boolean | undefined;
-  /** Words that the text of an item has; best first unless `sort` is given. The last one may be the beginning of a word. */
+  /**
+   * Words that the text of an item has; best first unless `sort` is given. The
+   * last one may be the beginning of a word.
+   */
   search?: string | undefined;
-  /** What the cells of CSV are: texts, or with `infer` also numbers, booleans and null. */
+  /**
+   * What the cells of CSV are: texts, or with `infer` also numbers, booleans
+   * and null.
+   */
   types?: "text" | "infer" | undefined;
-  /** Keys of an item, such as `slug` and `frontMatter.title`, in a list or separated by commas: an item has only these. */
+  /**
+   * Keys of an item, such as `slug` and `frontMatter.title`, in a list or
+   * separated by commas: an item has only these.
+   */
   fields?: string | readonly string[] | undefined;
-  /** At most 5 keys, such as `frontMatter.tags`, in a list or separated by commas, whose values are counted. */
+  /**
+   * At most 5 keys, such as `frontMatter.tags`, in a list or separated by
+   * commas, whose values are counted.
+   */
   facets?: string | readonly string[] | undefined;
 }
 
 /** Parameters of {@linkcode CollectionsClient.listCollections}. */
 export interface CollectionsParameters extends RepositoryParameters {
-  /** The folder whose sub-folders are listed; the repository's root where absent. */
+  /**
+   * The folder whose sub-folders are listed; the repository's root where
+   * absent.
+   */
   path?: string | undefined;
   /** Whether each collection carries the JSON Schema of its front matter. */
   includeSchema?: boolean | undefined;
 }
 
-/** What {@linkcode CollectionsClient.getItem} and {@linkcode CollectionsClient.getItemBySlug} both take. */
+/**
+ * What {@linkcode CollectionsClient.getItem} and {@linkcode
+ * CollectionsClient.getItemBySlug} both take.
+ */
 interface CommonItemParameters
   extends
     RepositoryParameters,
     SelectionParameters,
     HtmlParameters,
     HistoryParameters {
-  /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves; needs a collection. */
+  /**
+   * Whether the item carries `previous` and `next` in the order of `sort` among
+   * what `filter` leaves; needs a collection.
+   */
   includeNeighbors?: boolean | undefined;
 }
 
@@ -190,7 +233,9 @@ interface File<Data> {
   htmlUrl?: string | undefined;
   /** The newest commit of the branch that changed the file. */
   lastChanged?: Change | undefined;
-  /** Of a single item: the oldest commit of the branch that changed this path. */
+  /**
+   * Of a single item: the oldest commit of the branch that changed this path.
+   */
   created?: Change | undefined;
   frontMatter?: Data | undefined;
   frontMatterError?: FrontMatterError | undefined;
@@ -202,7 +247,10 @@ interface File<Data> {
   headings?: Heading[] | undefined;
   excerpt?: string | undefined;
   words?: number | undefined;
-  /** The names of the components that MDX uses; in `html` an element with `data-component` stands for each use. */
+  /**
+   * The names of the components that MDX uses; in `html` an element with
+   * `data-component` stands for each use.
+   */
   mdxComponents?: string[] | undefined;
   htmlError?: { message: string } | undefined;
 }
@@ -214,7 +262,9 @@ export interface Item<Data = FrontMatter> extends File<Data> {
   encoding?: "utf-8" | "base64" | undefined;
   content?: string | undefined;
   match?: Match | undefined;
-  /** Of a row of a data file, which has only `index`, `key`, `data` and `match`. */
+  /**
+   * Of a row of a data file, which has only `index`, `key`, `data` and `match`.
+   */
   index?: number | undefined;
   /** Of an entry of a mapping in a data file. */
   key?: string | undefined;
@@ -238,7 +288,10 @@ export interface FacetValue {
 /** One page of a collection's items. */
 export interface ItemPage<Data = FrontMatter, One = Item<Data>> {
   repository: Repository;
-  /** `source` is the configuration file that declares the collection, where that is how it was found. */
+  /**
+   * `source` is the configuration file that declares the collection, where that
+   * is how it was found.
+   */
   collection: { name: string; path: string; source?: string | undefined };
   items: One[];
   pagination: {
@@ -283,7 +336,10 @@ export interface Collection {
   name: string;
   label?: string | undefined;
   path: string;
-  /** The configuration file that declares it; absent for a folder that was found to hold content. */
+  /**
+   * The configuration file that declares it; absent for a folder that was found
+   * to hold content.
+   */
   source?: string | undefined;
   fields?: CollectionField[] | undefined;
   items: number;
@@ -294,7 +350,10 @@ export interface Collection {
     image?: number | undefined;
     other?: number | undefined;
   };
-  /** JSON Schema 2020-12 of the front matter; absent where there is too much to read. */
+  /**
+   * JSON Schema 2020-12 of the front matter; absent where there is too much to
+   * read.
+   */
   schema?: Record<string, unknown> | undefined;
 }
 
@@ -320,7 +379,10 @@ export interface CollectionList {
 export interface ChangesParameters extends RepositoryParameters {
   /** A name or a folder path; `/` is the repository's root. */
   collection: string;
-  /** The commit to compare with: `repository.commit` of a list or of earlier changes. */
+  /**
+   * The commit to compare with: `repository.commit` of a list or of earlier
+   * changes.
+   */
   since: string;
 }
 
@@ -356,13 +418,21 @@ export interface CollectionChanges {
 /** What {@linkcode CollectionsClient.changes} yields. */
 export interface CollectionUpdate
   extends Omit<CollectionChanges, "since" | "warnings"> {
-  /** Whether `added` are all files of the collection: whatever else was known is gone. */
+  /**
+   * Whether `added` are all files of the collection: whatever else was known is
+   * gone.
+   */
   isWhole: boolean;
 }
 
-/** Parameters of {@linkcode CollectionsClient.changes} and {@linkcode CollectionsClient.watch}. */
+/**
+ * Parameters of {@linkcode CollectionsClient.changes} and {@linkcode
+ * CollectionsClient.watch}.
+ */
 export type FollowParameters = Omit<ChangesParameters, "since"> & {
-  /** The commit from which on changes are wanted; where absent all files come first. */
+  /**
+   * Changes since this commit are wanted. Without it all files come first.
+   */
   since?: string | undefined;
 };
 
@@ -386,7 +456,10 @@ export interface ItemContent<Data = FrontMatter> extends File<Data> {
   next?: Neighbor<Data> | null | undefined;
 }
 
-/** The service's codes, and `not-a-service-answer` where something between answered. */
+/**
+ * The service's codes, and `not-a-service-answer` where something between
+ * answered.
+ */
 export type ProblemCode =
   | "invalid-parameters"
   | "repository-not-allowed"
@@ -463,36 +536,53 @@ export interface SchemaIssue {
 /** Options of one request. */
 export interface RequestOptions<Data = FrontMatter> {
   signal?: AbortSignal | undefined;
-  /** Checks the front matter of every item that has one; items carry what the schema gives. */
+  /**
+   * Checks the front matter of every item that has one; items carry what the
+   * schema gives.
+   */
   schema?: Schema<Data> | undefined;
 }
 
-/** Bytes in a buffer of their own, which TypeScript before 5.7 cannot tell from others. */
+/**
+ * Bytes in a buffer of their own, which TypeScript before 5.7 cannot tell from
+ * others.
+ */
 export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
 
 /** Options of a {@linkcode CollectionsClient}. */
 export interface ClientOptions {
   /** In place of the global fetch. */
   fetch?: typeof fetch;
-  /** Sent with every request, such as a key that a proxy in front of the service requires. */
+  /**
+   * Sent with every request, such as a key that a proxy in front of the service
+   * requires.
+   */
   headers?: ConstructorParameters<typeof Headers>[0];
   /**
-   * How long one call may wait in all where the service says with `Retry-After` that it is not ready; 30,000 where absent.
-   * What would take longer is thrown at once; 0 turns waiting off.
+   * How long one call may wait in all while the service says with `Retry-After`
+   * that it is not ready, in ms. A longer wait is thrown at once. 0 turns
+   * waiting off. Default: 30,000.
    */
   maxWaitMs?: number;
-  /** How long one request may take, its answer included, until it fails with a `TimeoutError`; 60,000 where absent, 0 for ever. */
+  /**
+   * How long one request may take, its answer included, until it fails with a
+   * `TimeoutError`, in ms. 0 means no limit. Default: 60,000.
+   */
   timeoutMs?: number;
   /**
-   * Whether the last 100 responses are cached and revalidated by their ETag. For Deno and Node; a browser's own cache does
-   * this already, and the header costs a preflight from another site.
+   * Whether the last 100 responses are cached and revalidated by their ETag.
+   * For Deno and Node; a browser's own cache does this already, and the header
+   * costs a preflight from another site.
    */
   reuse?: boolean;
   /** In place of a timer, for tests. */
   wait?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Thrown for every answer that is no success. A network failure is fetch's own TypeError. */
+/**
+ * Thrown for every answer that is not a success. A network failure is fetch's
+ * own TypeError.
+ */
 export class ProblemError extends Error {
   readonly problem: Problem;
   readonly code: ProblemCode;
@@ -510,9 +600,15 @@ export class ProblemError extends Error {
   }
 }
 
-/** Thrown where the front matter of an item does not fit the schema of a request. */
+/**
+ * Thrown where the front matter of an item does not fit the schema of a
+ * request.
+ */
 export class SchemaError extends Error {
-  /** The file, from the repository's root; with `fields` without `path` its slug, if anything. */
+  /**
+   * The file, from the repository's root; with `fields` without `path` its
+   * slug, if anything.
+   */
   readonly path: string;
   readonly issues: readonly SchemaIssue[];
 
@@ -547,7 +643,10 @@ const CONTENT_FIELDS =
 /** A collection of a repository, at a branch. */
 export interface CollectionAddress<Name extends string = string>
   extends RepositoryParameters {
-  /** A name, a folder path or the path of a data file; `/` is the repository's root. */
+  /**
+   * A name, a folder path or the path of a data file; `/` is the repository's
+   * root.
+   */
   collection: Name;
 }
 
@@ -683,9 +782,15 @@ export interface TypedItemParameters<Data, Html, History, Neighbors>
     TypedSelection<Data> {
   /** Whether Markdown carries `html`, `headings`, `excerpt` and `words`. */
   includeHtml?: Html;
-  /** Whether the item carries `lastChanged` and `created`; needs a token at the service. */
+  /**
+   * Whether the item carries `lastChanged` and `created`; needs a token at the
+   * service.
+   */
   includeHistory?: History;
-  /** Whether the item carries `previous` and `next` in the order of `sort` among what `filter` leaves. */
+  /**
+   * Whether the item carries `previous` and `next` in the order of `sort` among
+   * what `filter` leaves.
+   */
   includeNeighbors?: Neighbors;
 }
 
@@ -700,16 +805,21 @@ export type TypedContent<Data, Html, History, Neighbors> = Omit<
   >
 >;
 
-/** Options of {@linkcode CollectionHandle.changes} and {@linkcode CollectionHandle.watch}. */
+/**
+ * Options of {@linkcode CollectionHandle.changes} and {@linkcode
+ * CollectionHandle.watch}.
+ */
 export interface FollowOptions {
-  /** The commit from which on changes are wanted; where absent all files come first. */
+  /**
+   * Changes since this commit are wanted. Without it all files come first.
+   */
   since?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * One collection with the type of its front matter. Its methods know the keys of the front matter, and give items
- * with the keys that were asked for.
+ * One collection with the type of its front matter. Its methods know the keys
+ * of the front matter, and give items with the keys that were asked for.
  */
 export interface CollectionHandle<Data = FrontMatter> {
   /** One page, as {@linkcode CollectionsClient.listItems}. */
@@ -732,7 +842,9 @@ export interface CollectionHandle<Data = FrontMatter> {
   ): Promise<
     ItemPage<Data, TypedItem<Data, Fields, Content, Meta, Html, History>>
   >;
-  /** All items, or the first `limit`, as {@linkcode CollectionsClient.items}. */
+  /**
+   * All items, or the first `limit`, as {@linkcode CollectionsClient.items}.
+   */
   items<
     const Fields extends readonly FieldKey<Data>[] = readonly [],
     Content extends Flag = false,
@@ -780,7 +892,10 @@ export interface CollectionHandle<Data = FrontMatter> {
     >,
     options?: RequestOptions<Data>,
   ): Promise<TypedItem<Data, Fields, Content, Meta, Html, History> | null>;
-  /** One page of the items that have all of these words, best first; the last word may be the beginning of one. */
+  /**
+   * One page of the items that have all of these words, best first; the last
+   * word may be the beginning of one.
+   */
   search<
     const Fields extends readonly FieldKey<Data>[] = readonly [],
     Content extends Flag = false,
@@ -805,7 +920,10 @@ export interface CollectionHandle<Data = FrontMatter> {
       & (Fields extends readonly [] ? { match: Match } : unknown)
     >
   >;
-  /** The file at a path from the repository's root. @throws {ProblemError} `item-not-found` where it is not in the collection. */
+  /**
+   * The file at a path from the repository's root. @throws {ProblemError}
+   * `item-not-found` where it is not in the collection.
+   */
   get<
     Html extends Flag = false,
     History extends Flag = false,
@@ -815,7 +933,10 @@ export interface CollectionHandle<Data = FrontMatter> {
     parameters?: TypedItemParameters<Data, Html, History, Neighbors>,
     options?: RequestOptions<Data>,
   ): Promise<TypedContent<Data, Html, History, Neighbors>>;
-  /** The item with a slug. @throws {ProblemError} `item-not-found` where there is none. */
+  /**
+   * The item with a slug. @throws {ProblemError} `item-not-found` where there
+   * is none.
+   */
   bySlug<
     Html extends Flag = false,
     History extends Flag = false,
@@ -840,25 +961,34 @@ export interface CollectionHandle<Data = FrontMatter> {
 
 /** The size of the pages that {@linkcode CollectionsClient.items} requests. */
 interface PageSize {
-  /** 1 to 1000 items a request; at most 100 with content, HTML or history. `limit` is for all requests together. */
+  /**
+   * 1 to 1000 items a request; at most 100 with content, HTML or history.
+   * `limit` is for all requests together.
+   */
   pageSize?: number | undefined;
 }
 
 /**
- * Sends requests to one service. `Types` has the front matter of each collection by its name, as the service's
- * `/api/collection-types.ts` declares it.
+ * Sends requests to one service. `Types` has the front matter of each
+ * collection by its name, as the service's `/api/collection-types.ts` declares
+ * it.
  */
 export class CollectionsClient<
   Types extends object = Record<string, FrontMatter>,
 > {
   readonly #baseUrl: string;
   readonly #options: ClientOptions;
-  /** Answers by address, the one used last at the end; null where none are cached. */
+  /**
+   * Answers by address, the one used last at the end; null where none are
+   * cached.
+   */
   readonly #cached: Map<string, { etag: string; body: unknown }> | null;
 
   /**
-   * `/client.js` of a service needs no address where it is imported from that service.
-   * @throws {TypeError} where the address is missing or none of `http:` or `https:`, or has a `?` or `#`.
+   * `/client.js` of a service needs no address where it is imported from that
+   * service.
+   * @throws {TypeError} where the address is missing or none of `http:` or
+   * `https:`, or has a `?` or `#`.
    */
   constructor(
     baseUrl: string | URL,
@@ -876,7 +1006,10 @@ export class CollectionsClient<
     this.#cached = options.reuse ? new Map() : null;
   }
 
-  /** One collection. Its front matter has its type in `Types`, or the given one, or that of the `schema` of `options`. */
+  /**
+   * One collection. Its front matter has its type in `Types`, or the given one,
+   * or that of the `schema` of `options`.
+   */
   collection<Name extends keyof Types & string>(
     collection: Name,
     repository: RepositoryParameters,
@@ -936,7 +1069,10 @@ export class CollectionsClient<
     };
   }
 
-  /** The collections of a repository, and the folders of one of its folders. @throws {ProblemError} */
+  /**
+   * The collections of a repository, and the folders of one of its folders.
+   * @throws {ProblemError}
+   */
   async listCollections(
     parameters: CollectionsParameters,
     { signal }: { signal?: AbortSignal | undefined } = {},
@@ -965,11 +1101,13 @@ export class CollectionsClient<
   }
 
   /**
-   * The items of a collection from `page` on, `limit` of them at most. Each page is requested when it is needed, and as
-   * large as possible without a `pageSize`. All pages are of the commit of the first, and addresses in later pages (`contentUrl`, `htmlUrl`, those in
-   * `html`) therefore name that commit as their `branch`: they show that state for good. Where a deployment gives no
-   * commits, which are local folders and chosen repositories, a change between two pages can move an item from one to
-   * the other.
+   * The items of a collection from `page` on, `limit` of them at most. Each
+   * page is requested when it is needed, and as large as possible without a
+   * `pageSize`. All pages are of the commit of the first, and addresses in
+   * later pages (`contentUrl`, `htmlUrl`, those in `html`) therefore name that
+   * commit as their `branch`: they show that state for good. Where a deployment
+   * gives no commits, which are local folders and chosen repositories, a change
+   * between two pages can move an item from one to the other.
    * @throws {ProblemError | SchemaError}
    */
   async *items<Data = FrontMatter>(
@@ -1031,10 +1169,13 @@ export class CollectionsClient<
   }
 
   /**
-   * Follows a collection for as long as it is iterated: yields each set of changes, and polls as often as `Cache-Control`
-   * allows, in a page only while that is visible. Without `since`, and where the service has forgotten the commit or too
-   * much has changed, all files are listed: see `isWhole`. While the service fails it tries again, after up to a minute.
-   * @throws {ProblemError} where trying again does not help, such as `branch-not-found`.
+   * Follows a collection for as long as it is iterated: yields each set of
+   * changes, and polls as often as `Cache-Control` allows, in a page only while
+   * that is visible. Without `since`, and where the service has forgotten the
+   * commit or too much has changed, all files are listed: see `isWhole`. While
+   * the service fails it tries again, after up to a minute.
+   * @throws {ProblemError} where trying again does not help, such as
+   * `branch-not-found`.
    * @throws the signal's reason.
    */
   async *changes(
@@ -1084,8 +1225,10 @@ export class CollectionsClient<
   }
 
   /**
-   * Calls back with each update of {@linkcode CollectionsClient.changes}, one after the other. Returns a function that
-   * stops it, as `signal` does. What ends it otherwise is given to `onError`, and is an unhandled rejection without it.
+   * Calls back with each update of {@linkcode CollectionsClient.changes}, one
+   * after the other. Returns a function that stops it, as `signal` does. What
+   * ends it otherwise is given to `onError`, and is an unhandled rejection
+   * without it.
    */
   watch(
     parameters: FollowParameters,
@@ -1139,7 +1282,8 @@ export class CollectionsClient<
         if (!isOneCommit) break;
         const [first] = page.items;
         if (first !== undefined && first.path === undefined) {
-          // The items of a data file are rows. It is itself an item of its folder.
+          // The items of a data file are rows. It is itself an item of its
+          // folder.
           const [, folder, name = ""] =
             /^\/*(?:(.*)\/)?(.+?)\/*$/.exec(parameters.collection) ?? [];
           request = {
@@ -1201,7 +1345,9 @@ export class CollectionsClient<
     return await this.#getItem(parameters, options);
   }
 
-  /** The item of a collection with a slug. @throws {ProblemError | SchemaError} */
+  /**
+   * The item of a collection with a slug. @throws {ProblemError | SchemaError}
+   */
   async getItemBySlug<Data = FrontMatter>(
     parameters: SlugParameters,
     options: RequestOptions<Data> = {},
@@ -1226,9 +1372,11 @@ export class CollectionsClient<
   }
 
   /**
-   * The bytes of an item: out of its content where it has that with its encoding, else from the service.
+   * The bytes of an item: out of its content where it has that with its
+   * encoding, else from the service.
    * @throws {ProblemError}
-   * @throws {TypeError} where an item has neither content with its encoding nor an address.
+   * @throws {TypeError} where an item has neither content with its encoding nor
+   * an address.
    */
   async bytes(
     item: Pick<File<unknown>, "contentUrl"> & {
@@ -1237,7 +1385,8 @@ export class CollectionsClient<
     },
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<Bytes> {
-    // With `fields` an item may have content alone, which could be text or base64.
+    // With `fields` an item may have content alone, which could be text or
+    // base64.
     if (item.content !== undefined && item.encoding !== undefined) {
       if (item.encoding !== "base64") {
         return new TextEncoder().encode(item.content);
@@ -1287,7 +1436,9 @@ export class CollectionsClient<
     return `${this.#baseUrl}/api/${operation}?${queryOf(parameters)}`;
   }
 
-  /** Sends a request, again after each `Retry-After` while there is time for it. */
+  /**
+   * Sends a request, again after each `Retry-After` while there is time for it.
+   */
   async #send(
     url: string,
     signal?: AbortSignal,
@@ -1326,8 +1477,9 @@ export class CollectionsClient<
 }
 
 /**
- * The address of a file that an item names, in its front matter for example: `../img/a.png` from the folder of the item,
- * `/img/a.png` from the repository's root. Addresses of other sites stay as they are.
+ * The address of a file that an item names, in its front matter for example:
+ * `../img/a.png` from the folder of the item, `/img/a.png` from the
+ * repository's root. Addresses of other sites stay as they are.
  * @throws {TypeError} where the item has no `contentUrl`.
  */
 export function assetUrl(
@@ -1351,15 +1503,19 @@ export function assetUrl(
 
 /** A picture that {@linkcode savePictures} read. */
 export interface Picture {
-  /** A file name of letters, digits, dots, `-` and `_`, which other bytes do not have. */
+  /**
+   * A file name of letters, digits, dots, `-` and `_`, which other bytes do not
+   * have.
+   */
   name: string;
   bytes: Bytes;
 }
 
 /**
- * Returns a function that takes the HTML of an item and gives it with pictures of a site's own. Each picture of the
- * repository is read once and given to `save`, which returns its new address, or nothing where it is to stay. Missing
- * pictures stay as they are, and those of other sites.
+ * Returns a function that takes the HTML of an item and gives it with pictures
+ * of a site's own. Each picture of the repository is read once and given to
+ * `save`, which returns its new address, or nothing where it is to stay.
+ * Missing pictures stay as they are, and those of other sites.
  * @throws {ProblemError} from that function, where the service fails.
  *
  * @example
@@ -1378,7 +1534,8 @@ export function savePictures(
   const saved = new Map<string, Promise<string | void>>();
   const read = async (contentUrl: string) => {
     const path = decode(contentUrl.replace(/.*&path=|&format=raw$/g, ""));
-    // What is no picture could be a page, which the site must not serve as its own.
+    // What is no picture could be a page, which the site must not serve as its
+    // own.
     if (!/\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i.test(path)) return;
     let bytes: Bytes;
     try {
@@ -1444,7 +1601,8 @@ function queryOf(parameters: object): URLSearchParams {
 
 /**
  * The names and texts of one filter, whose type code without types may miss.
- * @throws {TypeError} where one would be left out, since that selects items that were not asked for.
+ * @throws {TypeError} where one would be left out, since that selects items
+ * that were not asked for.
  */
 function filterParameters(
   key: string,
@@ -1482,7 +1640,10 @@ async function applySchema<Data>(
   item.frontMatter = result.value;
 }
 
-/** At least a second, or NaN without a `Retry-After`; one that is a date is compared with the service's own clock. */
+/**
+ * At least a second, or NaN without a `Retry-After`; one that is a date is
+ * compared with the service's own clock.
+ */
 function retryAfterMs(headers: Headers): number {
   const text = headers.get("retry-after") ?? "";
   const now = Date.parse(headers.get("date") ?? "") || Date.now();
@@ -1492,7 +1653,10 @@ function retryAfterMs(headers: Headers): number {
   );
 }
 
-/** A signal that aborts when the given one does or time is up; undefined where neither can be. */
+/**
+ * A signal that aborts when the given one does or time is up; undefined where
+ * neither can be.
+ */
 function timeLimit(ms: number, signal?: AbortSignal): AbortSignal | undefined {
   if (!(ms > 0)) return signal;
   const timeout = AbortSignal.timeout(ms);
@@ -1517,8 +1681,9 @@ function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * In ms from now until the answer is no longer fresh. Caches that are purged, and a service whose source fails, give older
- * ones, which are asked for again at the same pace.
+ * In ms from now until the answer is no longer fresh. Caches that are purged,
+ * and a service whose source fails, give older ones, which are asked for again
+ * at the same pace.
  */
 function pollMs(headers: Headers): number {
   const control = headers.get("cache-control") ?? "";
@@ -1529,7 +1694,10 @@ function pollMs(headers: Headers): number {
   return 1000 * Math.min(Math.max(1, seconds), MAX_POLL_SECONDS);
 }
 
-/** Resolves once the page is visible, and at once without a page; rejects with the signal's reason. */
+/**
+ * Resolves once the page is visible, and at once without a page; rejects with
+ * the signal's reason.
+ */
 function untilVisible(signal?: AbortSignal): Promise<void> {
   const { document } = globalThis as {
     document?: EventTarget & { visibilityState?: string };
@@ -1551,7 +1719,10 @@ function untilVisible(signal?: AbortSignal): Promise<void> {
 const codeOf = (error: unknown): ProblemCode | null =>
   error instanceof ProblemError ? error.code : null;
 
-/** Whether the same request may succeed later; a failure of the network is a TypeError, and what took too long a TimeoutError. */
+/**
+ * Whether the same request may succeed later; a failure of the network is a
+ * TypeError, and what took too long a TimeoutError.
+ */
 function isOutage(error: unknown): boolean {
   return error instanceof ProblemError
     ? error.status >= 500 || error.status === 429
@@ -1586,7 +1757,10 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** The problem in the response; one made from the status where a server in between answered instead. */
+/**
+ * The problem in the response; one made from the status where a server in
+ * between answered instead.
+ */
 function asProblem(
   body: unknown,
   { status, statusText }: { status: number; statusText: string },

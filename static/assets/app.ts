@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
-// The playground: a state comes from the address bar, a typed address or a link; the page requests its data from the
-// service and shows it. The list is beside the open file, or, on a narrow screen, behind it.
+// The playground: a state comes from the address bar, a typed address or a
+// link; the page requests its data from the service and shows it. The list is
+// beside the open file, or, on a narrow screen, behind it.
 
 import { Component, html, render } from "./preact.js";
 import {
@@ -30,12 +31,18 @@ import {
 } from "./state.ts";
 
 const root = document.getElementById("app")!;
-/** What this deployment serves: the names of its local repositories, and whether any at GitHub may be requested. */
+/**
+ * What this deployment serves: the names of its local repositories, and whether
+ * any at GitHub may be requested.
+ */
 const locals = (root.dataset["local"] ?? "").split(" ").filter((name) =>
   name !== ""
 );
 const isOpen = root.dataset["open"] === "true";
-/** Repositories at GitHub that this deployment names; `owner/*` are all of an account. */
+/**
+ * Repositories at GitHub that this deployment names; `owner/*` are all of an
+ * account.
+ */
 const allowed = (root.dataset["allowed"] ?? "").split(" ").filter((name) =>
   name !== ""
 );
@@ -52,7 +59,10 @@ let focusNext: "row" | "file" | "" = "";
 /** The field that had the focus before, which may be drawn anew. */
 let fieldId = "";
 let itemModule: typeof import("./item.ts") | null = null;
-/** Comes with the first list: a browser has six connections for what the page needs at once. */
+/**
+ * Comes with the first list: a browser has six connections for what the page
+ * needs at once.
+ */
 let panelModule: typeof import("./panel.ts") | null = null;
 
 /** The repository that a deployment shows by itself; null: none. */
@@ -158,7 +168,10 @@ function placeOf({ collection, owner, repo }: State): string {
 
 let told = "";
 
-/** The folder that is browsed: the list's, the one of its data file, or the root where there is no list. */
+/**
+ * The folder that is browsed: the list's, the one of its data file, or the root
+ * where there is no list.
+ */
 function browsedPath(): string {
   const path = list.answer?.body?.collection.path ?? "";
   return DATA_FILE.test(path) ? path.split("/").slice(0, -1).join("/") : path;

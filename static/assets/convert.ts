@@ -1,5 +1,6 @@
-// What the worker makes of a file's text: a tree, for each kind of preview. How long that takes is up to the file's author,
-// so it runs in the worker alone. This module uses no DOM.
+// What the worker makes of a file's text: a tree, for each kind of preview. How
+// long that takes is up to the file's author, so it runs in the worker alone.
+// This module uses no DOM.
 
 import { checkDrawing } from "./drawing.ts";
 import { type Attributes, readHtml } from "./markup.ts";
@@ -75,7 +76,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Objects and lists that open; the outer ones come first, so that the budget is not spent on one branch. */
+/**
+ * Objects and lists that open; the outer ones come first, so that the budget is
+ * not spent on one branch.
+ */
 function writeJson(tree: TreeBuilder, text: string): void {
   const queue: { parent: TreeElement; members: Members; depth: number }[] = [];
   const write = (
@@ -273,7 +277,10 @@ function joined(text: unknown): string {
     : "";
 }
 
-/** HTML of the service, whose elements, attributes and references are read as a serializer writes them. */
+/**
+ * HTML of the service, whose elements, attributes and references are read as a
+ * serializer writes them.
+ */
 function writeHtml(tree: TreeBuilder, html: string): void {
   const open = [{ name: "", element: tree.root, isPre: false }];
   for (const token of readHtml(html)) {
@@ -313,7 +320,10 @@ function shortAttributes(
   return short;
 }
 
-/** How many cells a cell counts for: browsers take long to lay out those that span many columns. */
+/**
+ * How many cells a cell counts for: browsers take long to lay out those that
+ * span many columns.
+ */
 function spanOf(
   { colspan = "1", rowspan = "1" }: Record<string, string>,
 ): number {
@@ -323,7 +333,10 @@ function spanOf(
   return columns! * rows!;
 }
 
-/** The texts of the highlighter's HTML, each with the classes of the elements around it; without any when room is short. */
+/**
+ * The texts of the highlighter's HTML, each with the classes of the elements
+ * around it; without any when room is short.
+ */
 function* colored(
   tree: TreeBuilder,
   html: string,

@@ -1,10 +1,14 @@
-// Whether a browser draws an SVG file in a short time. A drawing that refers to its own parts again and again is small as a
-// file, and keeps the page from answering for hours. This module uses no DOM.
+// Whether a browser draws an SVG file in a short time. A drawing that refers to
+// its own parts again and again is small as a file, and keeps the page from
+// answering for hours. This module uses no DOM.
 
 import { decodeReferences, readAttributes } from "./markup.ts";
 import { ConvertError } from "./tree.ts";
 
-/** Elements that are drawn, each as often as it is referred to. Characters of text count as elements. */
+/**
+ * Elements that are drawn, each as often as it is referred to. Characters of
+ * text count as elements.
+ */
 const MAX_DRAWN = 10_000;
 /** As much of a path as takes the time of an element. */
 const ATTRIBUTE_CHARACTERS = 200;
@@ -20,7 +24,10 @@ interface DrawnElement {
   readonly references: ReadonlySet<string>;
 }
 
-/** @throws {ConvertError} for a drawing that may take long, and for one whose parts cannot be told. */
+/**
+ * @throws {ConvertError} for a drawing that may take long, and for one whose
+ * parts cannot be told.
+ */
 export function checkDrawing(text: string): void {
   const root: DrawnElement = {
     name: "",
@@ -104,8 +111,9 @@ function addElement(
 }
 
 /**
- * What an attribute may refer to. Any that has a `#` can: `href`, `fill="url(#a)"`, the values of an animation. A color
- * refers to something only if an element has its name as an id.
+ * What an attribute may refer to. Any that has a `#` can: `href`,
+ * `fill="url(#a)"`, the values of an animation. A color refers to something
+ * only if an element has its name as an id.
  */
 function referencesIn(attribute: string, value: string): string[] {
   const plain = value.replace(/[\t\n\r]/g, "").trim();
@@ -117,7 +125,10 @@ function referencesIn(attribute: string, value: string): string[] {
   ) => [idOf(rest), idOf(decode(rest))]);
 }
 
-/** An id up to its first unusual character; elements whose ids are alike until there count as one. */
+/**
+ * An id up to its first unusual character; elements whose ids are alike until
+ * there count as one.
+ */
 function idOf(text: string): string {
   return text.match(/^[^\s"'(),;#%&\\]*/)![0];
 }
@@ -130,7 +141,10 @@ function decode(text: string): string {
   }
 }
 
-/** What it costs to draw everything. A paint that is referred to counts for every element inside, since it is inherited. */
+/**
+ * What it costs to draw everything. A paint that is referred to counts for
+ * every element inside, since it is inherited.
+ */
 function drawnCost(
   root: DrawnElement,
   byId: ReadonlyMap<string, DrawnElement[]>,

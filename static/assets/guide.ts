@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
-// A document that the service rendered: its code can be copied, and its contents follow the reader.
+// A document that the service rendered: its code can be copied, and its
+// contents follow the reader.
 
 import { html, render } from "./preact.js";
 import { Copy } from "./requests.ts";

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
-// The open file: its head, front matter and content. Loaded when the first file is opened.
+// The open file: its head, front matter and content. Loaded when the first file
+// is opened.
 
 import { html } from "./preact.js";
 import { type Change, titleOf } from "./list.ts";

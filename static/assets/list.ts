@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
-// The list of a collection: its rows with the columns that their front matter gives, filters as chips, and the pager.
+// The list of a collection: its rows with the columns that their front matter
+// gives, filters as chips, and the pager.
 
 import { Component, html } from "./preact.js";
 import { Loader, ProblemPanel, Progress, sizeWords } from "./requests.ts";
@@ -91,7 +92,10 @@ function shortText(text: string): string {
     : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
 }
 
-/** Whether a parameter can name a key: a dot leads into a mapping, a comma ends a facet, "][" a filter's key. */
+/**
+ * Whether a parameter can name a key: a dot leads into a mapping, a comma ends
+ * a facet, "][" a filter's key.
+ */
 function isAddressable(key: string): boolean {
   return /^[^.,]+$/.test(key) && !key.includes("][") &&
     `frontMatter.${key}`.length <= MAX_KEY_CHARACTERS;
@@ -108,7 +112,10 @@ function valuesByKey(items: readonly Item[]): Map<string, unknown[]> {
   );
 }
 
-/** The columns for some items: a date, a list such as tags, then what most items have. Titles have their own column. */
+/**
+ * The columns for some items: a date, a list such as tags, then what most items
+ * have. Titles have their own column.
+ */
 export function columnsOf(items: readonly Item[]): Column[] {
   const columns = [...valuesByKey(items)].flatMap(([key, values]) => {
     const all = values.filter((value) => value !== null);
@@ -164,7 +171,10 @@ function isShort(value: unknown): boolean {
     typeof value === "string" && value.length <= 40;
 }
 
-/** The keys worth counting: lists first, then short texts that occur more than once. */
+/**
+ * The keys worth counting: lists first, then short texts that occur more than
+ * once.
+ */
 export function facetKeysOf(items: readonly Item[]): string[] {
   const byKey = [...valuesByKey(items)].filter(([key]) => isAddressable(key));
   const kinds = byKey.map(([key, values]) => ({
@@ -178,7 +188,10 @@ export function facetKeysOf(items: readonly Item[]): string[] {
   ].map(({ key }) => key).slice(0, MAX_FACETS);
 }
 
-/** The value of a key of an item's own front matter; a key of other items may be one that every object inherits. */
+/**
+ * The value of a key of an item's own front matter; a key of other items may be
+ * one that every object inherits.
+ */
 export function valueOf(
   { frontMatter = {} }: Pick<Item, "frontMatter">,
   key: string,
@@ -221,7 +234,10 @@ export function keysOf(items: readonly Item[]): string[] {
   ].slice(0, MAX_KEYS);
 }
 
-/** The state with a filter more; a new search replaces another, and has an order of its own. */
+/**
+ * The state with a filter more; a new search replaces another, and has an order
+ * of its own.
+ */
 function added(state: State, filter: readonly [string, string]): State {
   return filter[0] === "search"
     ? { ...state, search: filter[1], sort: "" }
@@ -587,7 +603,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&amp;": "&",
 };
 
-/** The snippet of a match. Only `<mark>` is markup in it; every other character becomes text. */
+/**
+ * The snippet of a match. Only `<mark>` is markup in it; every other character
+ * becomes text.
+ */
 function snippetView(snippet: string) {
   const plain = (text: string) =>
     text.replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity]!);
@@ -612,7 +631,10 @@ function words(key: string): string {
   return shortText(spaced.charAt(0).toUpperCase() + spaced.slice(1));
 }
 
-/** The list with only what has a value; null where no filter means it: "!" in front negates, an empty one is none. */
+/**
+ * The list with only what has a value; null where no filter means it: "!" in
+ * front negates, an empty one is none.
+ */
 function filteredBy(state: State, key: string, value: unknown): string | null {
   const text = String(value);
   if (text === "" || text.startsWith("!") || !isAddressable(key)) return null;
@@ -637,7 +659,9 @@ interface Header {
   readonly kind: Column["kind"] | "size";
 }
 
-/** A header that sorts: a date or size first from the top, a text first from A. */
+/**
+ * A header that sorts: a date or size first from the top, a text first from A.
+ */
 function header(state: State, { label, key, kind }: Header) {
   if (key === null) {
     return html`<th scope="col" class=${`k-${kind}`}>${label}</th>`;
@@ -814,7 +838,10 @@ function skeleton() {
   }</div>`;
 }
 
-/** Takes a reader to the first row; without one, back to the field that the new list took the focus from. */
+/**
+ * Takes a reader to the first row; without one, back to the field that the new
+ * list took the focus from.
+ */
 export function focusFirstRow(fieldId: string): void {
   document.querySelector(".list .body")?.scrollTo({ top: 0 });
   const first = document.querySelector<HTMLElement>(".list a[data-path]");
@@ -867,7 +894,10 @@ interface FoldersProps {
   readonly children?: unknown;
 }
 
-/** The panel of collections and folders. What is in a folder is asked for when it opens. */
+/**
+ * The panel of collections and folders. What is in a folder is asked for when
+ * it opens.
+ */
 export class Folders
   extends Component<FoldersProps, { open: ReadonlyMap<string, boolean> }> {
   override state = { open: new Map<string, boolean>() };
@@ -885,7 +915,10 @@ export class Folders
     for (const loader of this.#loaders.values()) loader.clear();
   }
 
-  /** The folders around the one that is listed are open, unless they were closed. */
+  /**
+   * The folders around the one that is listed are open, unless they were
+   * closed.
+   */
   #isOpen(path: string): boolean {
     return this.state.open.get(path) ?? this.props.path.startsWith(`${path}/`);
   }

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
-// A request and its answer: the address as code, a control for every parameter, and the answer's JSON.
+// A request and its answer: the address as code, a control for every parameter,
+// and the answer's JSON.
 
 import { Component, html } from "./preact.js";
 import {
@@ -28,7 +29,10 @@ interface JsonProps {
   readonly isLast: boolean;
 }
 
-/** A value of an answer. What is closed has no elements, so that a long answer costs no more than what is open of it. */
+/**
+ * A value of an answer. What is closed has no elements, so that a long answer
+ * costs no more than what is open of it.
+ */
 class Json extends Component<JsonProps, { isOpen: boolean; shown: number }> {
   override state = { isOpen: this.props.isOpen, shown: MAX_MEMBERS };
 
@@ -118,7 +122,9 @@ function hint(value: object, size: number) {
   return html`<span class="soft">${` ${hintOf(value, size)} `}</span>`;
 }
 
-/** What is in something that is closed: its first text, or how much there is. */
+/**
+ * What is in something that is closed: its first text, or how much there is.
+ */
 function hintOf(value: object, size: number): string {
   if (Array.isArray(value)) {
     return `${size.toLocaleString("en")} element${size === 1 ? "" : "s"}`;
@@ -131,7 +137,10 @@ function hintOf(value: object, size: number): string {
   }${size > 1 ? " …" : ""}`;
 }
 
-/** JSON that opens and closes: one stop of the Tab key, inside which the arrows go from line to line. */
+/**
+ * JSON that opens and closes: one stop of the Tab key, inside which the arrows
+ * go from line to line.
+ */
 export function jsonView(value: unknown, key: string) {
   return html`
     <div key=${key} class="json" role="group" aria-label="JSON"
@@ -164,14 +173,19 @@ interface FieldProps {
   readonly set: (value: string) => void;
   /** What completes the value. */
   readonly offers?: readonly string[];
-  /** Of a list, whose elements are chosen from the offers: how many it may have. */
+  /**
+   * Of a list, whose elements are chosen from the offers: how many it may have.
+   */
   readonly maxElements?: number;
   readonly hint?: string;
   readonly type?: string;
   readonly isWide?: boolean;
 }
 
-/** A parameter that is a text. What is typed is sent with Enter, or when the field is left. */
+/**
+ * A parameter that is a text. What is typed is sent with Enter, or when the
+ * field is left.
+ */
 class Field extends Component<FieldProps, { draft: string | null }> {
   override state: { draft: string | null } = { draft: null };
 
@@ -450,7 +464,10 @@ type Name = {
   [K in keyof State]: State[K] extends string ? K : never;
 }[keyof State];
 
-/** What changes which items a list has, or their order: it begins with its first page. */
+/**
+ * What changes which items a list has, or their order: it begins with its first
+ * page.
+ */
 const SELECTING = ["search", "sort", "limit", "kind", "recursive", "filters"];
 
 /** What every list of files can be sorted by; the last one needs a token. */

@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
-// The preview of a file, by its kind. What it takes to compute over a file's content, the worker does. HTML of the service
-// goes through DOMPurify before it becomes part of this page; nothing is loaded from another host.
+// The preview of a file, by its kind. What it takes to compute over a file's
+// content, the worker does. HTML of the service goes through DOMPurify before
+// it becomes part of this page; nothing is loaded from another host.
 
 import type { Job } from "./convert.ts";
 import { Component, html } from "./preact.js";
@@ -46,7 +47,10 @@ type Kind =
   | "text"
   | "binary";
 
-/** The kind of a file. Its bytes decide between text and binary, whatever its name says. */
+/**
+ * The kind of a file. Its bytes decide between text and binary, whatever its
+ * name says.
+ */
 function kindOf({ name, contentType, encoding, size, html }: FileBody): Kind {
   if (size === 0) return "empty";
   const main = contentType.match(/^(image|audio|video)\//)?.[1];
@@ -130,7 +134,10 @@ export function sourceOf(file: FileBody) {
   return codeView(file.content, file.name.toLowerCase().split(".").at(-1)!);
 }
 
-/** The service's HTML, cleaned once more; its links to files lead to them in this page. */
+/**
+ * The service's HTML, cleaned once more; its links to files lead to them in
+ * this page.
+ */
 function serviceHtml(file: FileBody, state: State): Load {
   return async (signal) => {
     const [{ default: purify }, { nodes, isCut }] = await Promise.all([
@@ -249,7 +256,10 @@ function isContentUrl(url: URL | null): boolean {
 const PHOTO = /\.(avif|bmp|gif|ico|jpe?g|png|webp)$/i;
 const MAX_DRAWINGS = 50;
 
-/** A picture from another host becomes a link to it. One that may be a drawing waits for `drawPictures()`. */
+/**
+ * A picture from another host becomes a link to it. One that may be a drawing
+ * waits for `drawPictures()`.
+ */
 function fitImage(image: HTMLImageElement) {
   const src = image.getAttribute("src") ?? "";
   const url = URL.parse(src, document.baseURI);
@@ -308,7 +318,8 @@ async function drawPictures(
 }
 
 /**
- * The address of a drawing, made of its text, so that no other text is drawn than the one that the worker has checked.
+ * The address of a drawing, made of its text, so that no other text is drawn
+ * than the one that the worker has checked.
  * @throws {WorkError} where it may take long to draw it.
  */
 async function drawingUrl(text: string, signal: AbortSignal): Promise<string> {

@@ -76,7 +76,10 @@ const root = document.getElementById("reference")!;
 const served = (root.dataset["local"] ?? "").split(" ");
 const BLOG = "owner=local&repo=blog";
 
-/** What is added to a request that lists the posts of the example, or reads one of them, and what it does. */
+/**
+ * What is added to a request that lists the posts of the example, or reads one
+ * of them, and what it does.
+ */
 const EXAMPLES: Readonly<
   Record<string, readonly (readonly [query: string, does: string])[]>
 > = {
@@ -144,7 +147,10 @@ const EXAMPLES: Readonly<
   ]],
 };
 
-/** What of a request other than the posts' or a post's own a parameter belongs to. */
+/**
+ * What of a request other than the posts' or a post's own a parameter belongs
+ * to.
+ */
 const PLACES: Readonly<Record<string, string>> = {
   listCollectionItems: `${BLOG}&collection=posts`,
   getItemContent: BLOG,
@@ -218,7 +224,10 @@ function limitWords(
   ].filter((text) => text).join(", ");
 }
 
-/** The playground with a request; null where it cannot show one, or does not serve the repository. */
+/**
+ * The playground with a request; null where it cannot show one, or does not
+ * serve the repository.
+ */
 function tryUrl(operationId: string, query: URLSearchParams): string | null {
   const isServed = query.get("owner") !== "local" ||
     served.includes(query.get("repo") ?? "");

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
-// Requests to the service: sending one, repeating one that is not ready, a request as code, and problems with links to what
-// can be done.
+// Requests to the service: sending one, repeating one that is not ready, a
+// request as code, and problems with links to what can be done.
 
 import { Component, html } from "./preact.js";
 import {
@@ -49,7 +49,10 @@ const PATIENT: readonly string[] = [
 const MAX_RETRY_AFTER_SECONDS = 60;
 const MAX_TRIES = 30;
 
-/** One panel's request: the newest replaces the others, and one that is not ready is repeated. `onChange` repaints. */
+/**
+ * One panel's request: the newest replaces the others, and one that is not
+ * ready is repeated. `onChange` repaints.
+ */
 export class Loader<T> {
   operation = "";
   url = "";
@@ -66,7 +69,10 @@ export class Loader<T> {
     this.#onChange = onChange;
   }
 
-  /** Sends the request, unless this very request was sent already: only `again` repeats one, after a problem too. */
+  /**
+   * Sends the request, unless this very request was sent already: only `again`
+   * repeats one, after a problem too.
+   */
   async load(
     operation: string,
     parameters: Pairs,
@@ -113,7 +119,10 @@ export class Loader<T> {
   }
 }
 
-/** A problem that says until when to wait, if that is long: "at 15:40" in place of "in 1800 seconds". */
+/**
+ * A problem that says until when to wait, if that is long: "at 15:40" in place
+ * of "in 1800 seconds".
+ */
 export function withTime(problem: Problem, nowMs: number): Problem {
   const { detail = "", retryAfterSeconds: seconds = 0 } = problem;
   if (seconds <= MAX_RETRY_AFTER_SECONDS) return problem;
@@ -181,7 +190,10 @@ export function durationWords(seconds: number): string {
     : `${Math.round(seconds / 3600)} h`;
 }
 
-/** How fresh an answer is, by `Age`, `Cache-Control` and `Cache-Status` (RFC 9211). */
+/**
+ * How fresh an answer is, by `Age`, `Cache-Control` and `Cache-Status` (RFC
+ * 9211).
+ */
 export function freshWords(headers: Headers): string {
   const age = Number(headers.get("age") ?? NaN);
   const maxAge = Number(
@@ -209,7 +221,10 @@ export interface Snippet {
   readonly text: string;
 }
 
-/** Working code for a request. Addresses are encoded strictly, so they can stand in any quotes. */
+/**
+ * Working code for a request. Addresses are encoded strictly, so they can stand
+ * in any quotes.
+ */
 export function snippetsFor(url: string): Snippet[] {
   const { pathname, searchParams, origin } = new URL(url);
   const at = pathname.lastIndexOf("/api/");
@@ -252,7 +267,10 @@ export function snippetsFor(url: string): Snippet[] {
   return snippets;
 }
 
-/** What the client takes for a query; null for filters that it has no way to write. */
+/**
+ * What the client takes for a query; null for filters that it has no way to
+ * write.
+ */
 function clientOptions(query: URLSearchParams): Record<string, unknown> | null {
   const options: Record<string, unknown> = {};
   const filters = new Map<string, { equal: string[]; compared: Data }>();
@@ -322,7 +340,10 @@ function colored(text: string) {
 /** Characters that stand for themselves where nothing is quoted. */
 const PLAIN = /%(?:21|24|27|28|29|2A|2C|2F|3A|40|5B|5D|7B|7D)/gi;
 
-/** An address whose parameters can be read and told from each other; the one that is copied is encoded strictly. */
+/**
+ * An address whose parameters can be read and told from each other; the one
+ * that is copied is encoded strictly.
+ */
 function coloredAddress(url: string) {
   const [place = "", query = ""] = url.split("?", 2);
   const at = place.lastIndexOf("/api/");
@@ -449,7 +470,10 @@ interface ProblemPanelProps {
   readonly onRetry: () => void;
 }
 
-/** A problem for the reader: what is wrong, and a link for each thing that may be done. */
+/**
+ * A problem for the reader: what is wrong, and a link for each thing that may
+ * be done.
+ */
 export function ProblemPanel({ problem, state, onRetry }: ProblemPanelProps) {
   const { title, detail, errors = [], status, code, type, requestId } = problem;
   const ways = waysOut(problem, state);

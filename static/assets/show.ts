@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
-// Puts previews into the page: in pieces, between which the page answers its reader, and within a deadline, because the time
-// to lay out a text depends on what is in it.
+// Puts previews into the page: in pieces, between which the page answers its
+// reader, and within a deadline, because the time to lay out a text depends on
+// what is in it.
 
 import type { TreeNode } from "./tree.ts";
 import { DEADLINE_MS } from "./work.ts";
@@ -30,7 +31,8 @@ export function fragmentOf(nodes: readonly TreeNode[]): DocumentFragment {
 }
 
 /**
- * Replaces what is in elements by copies of nodes. Gives whether all of it is there: past the deadline the rest is left out.
+ * Replaces what is in elements by copies of nodes. Gives whether all of it is
+ * there: past the deadline the rest is left out.
  * @throws when the signal aborts.
  */
 export async function show(

@@ -1,5 +1,6 @@
-// The playground's state in the address bar: the parameters of both operations under their own names, and `view`. Values
-// stay text as they were given, since the service checks them. This module uses no DOM.
+// The playground's state in the address bar: the parameters of both operations
+// under their own names, and `view`. Values stay text as they were given, since
+// the service checks them. This module uses no DOM.
 
 /** Names and values of a query, in their order. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
@@ -22,7 +23,10 @@ export interface State {
   readonly facets: string;
   readonly types: string;
   readonly linkTemplate: string;
-  /** Empty is the page's own choice: rows show front matter, and a file its HTML. */
+  /**
+   * Empty is the page's own choice: rows show front matter, and a file its
+   * HTML.
+   */
   readonly includeFrontMatter: string;
   readonly includeHtml: string;
   readonly includeContent: string;
@@ -166,7 +170,10 @@ function wanted(state: State, name: typeof TEXTS[number]) {
   return [name, state[name] === "true" ? "true" : ""] as const;
 }
 
-/** The parameters of the list for a state, with front matter unless that is not wanted, since rows show it. */
+/**
+ * The parameters of the list for a state, with front matter unless that is not
+ * wanted, since rows show it.
+ */
 export function listParameters(state: State): Pairs {
   const { fields, facets, types, linkTemplate, includeFrontMatter } = state;
   const included: Pairs = fields !== "" ? [["fields", fields]] : [
@@ -184,7 +191,10 @@ export function listParameters(state: State): Pairs {
   ];
 }
 
-/** The parameters of the list's Atom feed; null without a template of addresses that have a host. */
+/**
+ * The parameters of the list's Atom feed; null without a template of addresses
+ * that have a host.
+ */
 export function feedParameters(state: State): Pairs | null {
   const { linkTemplate } = state;
   if (!/^https?:\/\//.test(linkTemplate)) return null;
@@ -211,7 +221,10 @@ export function itemParameters(
   ];
 }
 
-/** All parameters of the open file, with HTML unless that is not wanted, since the preview shows it. */
+/**
+ * All parameters of the open file, with HTML unless that is not wanted, since
+ * the preview shows it.
+ */
 export function openParameters(state: State): Pairs {
   const { collection, slug, sort, recursive, kind, filters } = state;
   const hasNeighbors = state.includeNeighbors === "true";
@@ -241,7 +254,10 @@ export function operationUrl(
   return new URL(`api/${operation}?${encode(parameters)}`, baseUrl).href;
 }
 
-/** Without what is empty. Strict, so that an address can stand in quotes of any kind. */
+/**
+ * Without what is empty. Strict, so that an address can stand in quotes of any
+ * kind.
+ */
 function encode(pairs: Pairs): string {
   const strict = (text: string) =>
     encodeURIComponent(text.toWellFormed()).replace(
@@ -252,7 +268,10 @@ function encode(pairs: Pairs): string {
     .map(([name, value]) => `${strict(name)}=${strict(value)}`).join("&");
 }
 
-/** The parts of a typed or pasted text; `folder` is empty for the whole repository. */
+/**
+ * The parts of a typed or pasted text; `folder` is empty for the whole
+ * repository.
+ */
 export interface Place {
   readonly owner: string;
   readonly repo: string;
@@ -269,9 +288,11 @@ const ELSEWHERE =
 const PAGES = ["tree", "blob", "raw", "edit", "blame", "commits"];
 
 /**
- * Reads `owner/repo`, `owner/repo/folder`, and addresses of a repository, folder or file at GitHub (or a host that is laid
- * out like it), at its raw host and at jsDelivr. Null where a text names no repository there. A branch with a slash cannot be
- * told from a folder in an address: its first part is taken.
+ * Reads `owner/repo`, `owner/repo/folder`, and addresses of a repository,
+ * folder or file at GitHub (or a host that is laid out like it), at its raw
+ * host and at jsDelivr. Null where a text names no repository there. A branch
+ * with a slash cannot be told from a folder in an address: its first part is
+ * taken.
  */
 export function parsePlace(text: string): Place | null {
   const trimmed = text.trim();
@@ -348,7 +369,10 @@ function decode(segment: string): string {
   }
 }
 
-/** The state for an address: of what was shown before it takes over the view's own settings only. */
+/**
+ * The state for an address: of what was shown before it takes over the view's
+ * own settings only.
+ */
 export function stateAt(
   { owner, repo, branch, folder, file }: Place,
   { limit }: State,
@@ -372,8 +396,9 @@ const OPERATORS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A typed filter as a parameter: `#news` is a tag, `draft=true`, `author!=tom` and `date>=2025-01-01` are about front
- * matter, `name=*.md` about the file, and so is a glob. Other text is searched for: `search`. Null for nothing.
+ * A typed filter as a parameter: `#news` is a tag, `draft=true`, `author!=tom`
+ * and `date>=2025-01-01` are about front matter, `name=*.md` about the file,
+ * and so is a glob. Other text is searched for: `search`. Null for nothing.
  */
 export function parseFilter(text: string): readonly [string, string] | null {
   const trimmed = text.trim();

@@ -1,5 +1,6 @@
-// A preview as plain data: the worker makes it, and the page shows it. One budget bounds all of it, because a browser lays
-// it out on the thread that the reader waits for. This module uses no DOM.
+// A preview as plain data: the worker makes it, and the page shows it. One
+// budget bounds all of it, because a browser lays it out on the thread that the
+// reader waits for. This module uses no DOM.
 
 /** An element; a text is a node too. */
 export interface TreeElement {
@@ -21,11 +22,15 @@ const MAX_ELEMENTS = 10_000;
 const MAX_CHARACTERS = 100_000;
 const MAX_DEPTH = 100;
 /**
- * Of text in one block, whose layout takes time by the square of its length where the text changes its direction, or
- * where many marks stand on one letter.
+ * Of text in one block, whose layout takes time by the square of its length
+ * where the text changes its direction, or where many marks stand on one
+ * letter.
  */
 const MAX_BLOCK_CHARACTERS = 5_000;
-/** Longer preformatted text is divided into blocks of some more characters, which end with a line. */
+/**
+ * Longer preformatted text is divided into blocks of some more characters,
+ * which end with a line.
+ */
 export const BLOCK_CHARACTERS = 1_000;
 
 /** Elements that stand in a line of text; every other one is a block. */
@@ -52,7 +57,9 @@ export function buildTree(write: (tree: TreeBuilder) => void): Tree {
   return { nodes: tree.root.children, isCut: tree.isCut };
 }
 
-/** Adds elements and texts to a tree, in any order, until its budget is spent. */
+/**
+ * Adds elements and texts to a tree, in any order, until its budget is spent.
+ */
 export class TreeBuilder {
   readonly root: TreeElement = {
     name: "div",
@@ -65,12 +72,18 @@ export class TreeBuilder {
   #characters = 0;
   #blockCharacters = 0;
 
-  /** Whether so little of the budget is left that colors must end, so that the text does not. */
+  /**
+   * Whether so little of the budget is left that colors must end, so that the
+   * text does not.
+   */
   get isNearlyFull(): boolean {
     return this.#elements > MAX_ELEMENTS / 2;
   }
 
-  /** Adds an element that counts as `size` elements. What is nested too deeply stands in the deepest element. */
+  /**
+   * Adds an element that counts as `size` elements. What is nested too deeply
+   * stands in the deepest element.
+   */
   add(
     parent: TreeElement,
     name: string,
@@ -86,7 +99,10 @@ export class TreeBuilder {
     return element;
   }
 
-  /** Adds text in the line; of a block's text that is too long the end is left out. */
+  /**
+   * Adds text in the line; of a block's text that is too long the end is left
+   * out.
+   */
   text(parent: TreeElement, text: string): void {
     const room = Math.min(
       MAX_BLOCK_CHARACTERS - this.#blockCharacters,
@@ -101,7 +117,10 @@ export class TreeBuilder {
     if (this.#characters >= MAX_CHARACTERS - 1) throw new Full();
   }
 
-  /** Adds preformatted text, which is divided into blocks; `classes` are those of elements around each part of it. */
+  /**
+   * Adds preformatted text, which is divided into blocks; `classes` are those
+   * of elements around each part of it.
+   */
   code(
     parent: TreeElement,
     parts: Iterable<readonly [text: string, classes: readonly string[]]>,

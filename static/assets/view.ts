@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
-// Views: parts of the page that are not made by Preact. What they show is computed within the bounds of `tree.ts`, most of it
-// by the worker, and put in piece by piece.
+// Views: parts of the page that are not made by Preact. What they show is
+// computed within the bounds of `tree.ts`, most of it by the worker, and put in
+// piece by piece.
 
 import type { Job } from "./convert.ts";
 import { Component, html } from "./preact.js";
@@ -63,7 +64,10 @@ function languageOf(word: string): string | null {
   return Object.hasOwn(LANGUAGES, word) ? LANGUAGES[word]! : null;
 }
 
-/** A text in a box that scrolls, highlighted as soon as the highlighter is there; `word` names its language, or does not. */
+/**
+ * A text in a box that scrolls, highlighted as soon as the highlighter is
+ * there; `word` names its language, or does not.
+ */
 export function codeView(text: string, word = "") {
   return html`<${View} key=${text} load=${
     plainText(text, languageOf(word))
@@ -123,7 +127,10 @@ interface ViewState {
   readonly reason: string;
 }
 
-/** Nodes that are not made by Preact. They are loaded and shown in pieces, and then their code is highlighted. */
+/**
+ * Nodes that are not made by Preact. They are loaded and shown in pieces, and
+ * then their code is highlighted.
+ */
 export class View extends Component<ViewProps, ViewState> {
   override state: ViewState = { phase: "loading", isCut: false, reason: "" };
   #element: HTMLElement | null = null;
@@ -191,7 +198,10 @@ export function skeleton() {
 
 const CODE = "pre > [class*='language-']";
 
-/** Colors the code in an element, and gives whether all of it is still there. What cannot be colored stays as it is. */
+/**
+ * Colors the code in an element, and gives whether all of it is still there.
+ * What cannot be colored stays as it is.
+ */
 export async function highlight(
   element: Element,
   signal: AbortSignal,

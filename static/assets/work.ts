@@ -1,12 +1,15 @@
 /// <reference lib="dom" />
-// Work over the content of files, in a worker that is started when it is first needed. One piece of work is done at a time,
-// each within its deadline: past it, the worker is ended, and the next piece gets a new one.
+// Work over the content of files, in a worker that is started when it is first
+// needed. One piece of work is done at a time, each within its deadline: past
+// it, the worker is ended, and the next piece gets a new one.
 
 import type { Job } from "./convert.ts";
 import type { Tree } from "./tree.ts";
 import type { Report } from "./worker.ts";
 
-/** For the worker to compute a preview, and again for the page to lay it out. */
+/**
+ * For the worker to compute a preview, and again for the page to lay it out.
+ */
 export const DEADLINE_MS = 1_000;
 
 /** Work that came to nothing, with the reason as a sentence for the reader. */
@@ -22,7 +25,10 @@ interface PolicyFactory {
 }
 
 const ADDRESS = new URL("./worker.ts", import.meta.url).href;
-/** Gives this address alone. Browsers without Trusted Types have no such factory. */
+/**
+ * Gives this address alone. Browsers without Trusted Types have no such
+ * factory.
+ */
 const policy = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes
   ?.createPolicy("worker", { createScriptURL: () => ADDRESS });
 
@@ -31,7 +37,8 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * What the worker makes of a piece of work, after the pieces before it.
- * @throws {WorkError} past the deadline, for a file that is not as its kind should be, and where no worker can be loaded.
+ * @throws {WorkError} past the deadline, for a file that is not as its kind
+ * should be, and where no worker can be loaded.
  * @throws when the signal aborts.
  */
 export function work(job: Job, signal: AbortSignal): Promise<Tree> {

@@ -1,11 +1,14 @@
 /// <reference lib="dom" />
-// The worker: it computes over the content of files, so that no file can keep the page from answering. `work.ts` starts it,
-// gives it one piece of work at a time, and ends it when that takes too long.
+// The worker: it computes over the content of files, so that no file can keep
+// the page from answering. `work.ts` starts it, gives it one piece of work at a
+// time, and ends it when that takes too long.
 
 import { type CodeBlock, convert, type Job } from "./convert.ts";
 import { ConvertError, type Tree } from "./tree.ts";
 
-/** What the worker says: that it has begun to compute, and then what came of it. */
+/**
+ * What the worker says: that it has begun to compute, and then what came of it.
+ */
 export type Report =
   | { readonly state: "started" }
   | { readonly state: "done"; readonly tree: Tree }
@@ -22,7 +25,9 @@ const scope = globalThis as unknown as {
 // deno-lint-ignore no-explicit-any
 const grammars = new Map<string, Promise<any>>();
 
-/** The highlighter with a language, each of them loaded when it is first needed. */
+/**
+ * The highlighter with a language, each of them loaded when it is first needed.
+ */
 function highlighterFor(language: string) {
   if (!grammars.has(language)) {
     const parts = ["highlight", `highlight-${language}`].map((name) =>

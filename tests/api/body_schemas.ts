@@ -1,4 +1,5 @@
-// The bodies of the wire contract, for the OpenAPI document. client_types_test.ts compares them with the client's types.
+// The bodies of the wire contract, for the OpenAPI document.
+// client_types_test.ts compares them with the client's types.
 
 import { z } from "zod";
 import { itemErrorBody } from "../../lib/api/contract.ts";

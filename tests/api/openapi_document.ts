@@ -1,5 +1,6 @@
-// Makes lib/api/openapi.json, the OpenAPI 3.1 document, of the schemas that check requests and type responses. This module
-// adds titles and what belongs to HTTP; the examples are responses of the service.
+// Makes lib/api/openapi.json, the OpenAPI 3.1 document, of the schemas that
+// check requests and type responses. This module adds titles and what belongs
+// to HTTP; the examples are responses of the service.
 
 import { z } from "zod";
 import project from "../../deno.json" with { type: "json" };
@@ -167,7 +168,10 @@ export function buildDocument(examples: RealExamples): DocumentPart {
   };
 }
 
-/** An operation with its responses: `ok`, 304 with the same headers, and the problems, those of one status together. */
+/**
+ * An operation with its responses: `ok`, 304 with the same headers, and the
+ * problems, those of one status together.
+ */
 function operation(
   kind: "list" | "item" | "changes",
   examples: RealExamples,
@@ -243,14 +247,18 @@ function bodySchemas(): DocumentPart {
   );
 }
 
-/** The parameters of an operation, in the order of its schema; all of them are in the query. */
+/**
+ * The parameters of an operation, in the order of its schema; all of them are
+ * in the query.
+ */
 function operationParameters(schema: z.ZodObject): DocumentPart[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {
     io: "input",
   });
   return Object.entries(properties).map(([name, property]) => {
-    // zod describes a value as text with a pattern; its meaning, bounds and default come from `.meta()`, whose default it
-    // drops for a parameter that is more than text.
+    // zod describes a value as text with a pattern; its meaning, bounds and
+    // default come from `.meta()`, whose default it drops for a parameter that
+    // is more than text.
     const {
       description,
       examples,

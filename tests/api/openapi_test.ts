@@ -1,5 +1,6 @@
-// The OpenAPI document: valid by its own standard, equal to the contract's tables, and with examples that the service
-// still answers with. tests/contract_check.ts compares every response with it.
+// The OpenAPI document: valid by its own standard, equal to the contract's
+// tables, and with examples that the service still answers with.
+// tests/contract_check.ts compares every response with it.
 
 import { assert, assertEquals } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -24,7 +25,10 @@ const document = JSON.parse(openApiText("http://localhost:8000"));
 const paths: Record<string, { get: { parameters: Parameter[] } }> =
   document.paths;
 
-/** The contract's tables: name (with a bang where it is required), type, default, minimum and maximum (of a text: its length). */
+/**
+ * The contract's tables: name (with a bang where it is required), type,
+ * default, minimum and maximum (of a text: its length).
+ */
 const TABLE: Record<string, string[]> = {
   [LIST]: [
     "owner! string - 1 39",

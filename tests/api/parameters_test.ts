@@ -1,4 +1,5 @@
-// How a query string is read: strictly, each parameter once, every bad one named, both sides of each bound.
+// How a query string is read: strictly, each parameter once, every bad one
+// named, both sides of each bound.
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
@@ -69,7 +70,10 @@ Deno.test("parseItemQuery() names bad and contradicting parameters", () => {
   }
 });
 
-/** Nothing is clamped, and no integer is written in another way than in plain digits. */
+/**
+ * Nothing is clamped, and no integer is written in another way than in plain
+ * digits.
+ */
 const NO_INTEGERS = [
   "0",
   "-1",

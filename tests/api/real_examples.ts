@@ -1,4 +1,5 @@
-// Responses of the service itself, for the OpenAPI document: those on the example blog, and problems. What differs from run to run is set to one value.
+// Responses of the service itself, for the OpenAPI document: those on the
+// example blog, and problems. What differs from run to run is set to one value.
 
 import type { ListBody, ProblemBody } from "../../lib/api/contract.ts";
 import {

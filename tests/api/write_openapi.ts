@@ -1,4 +1,5 @@
-// Writes lib/api/openapi.json again: `deno task examples`, after a change to parameters, responses or the version.
+// Writes lib/api/openapi.json again: `deno task examples`, after a change to
+// parameters, responses or the version.
 
 import { buildDocument } from "./openapi_document.ts";
 import { realExamples } from "./real_examples.ts";

@@ -1,11 +1,15 @@
-// The judgement of `bench:edge`: which answers are wrong, and when a push shows.
+// The judgement of `bench:edge`: which answers are wrong, and when a push
+// shows.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { EdgeReaders, makeEdgeRepository } from "../../bench/edge_site.ts";
 
 const HIT = "collections; hit; ttl=50, varnish; hit";
 
-/** Reads once each of two addresses of a repository whose first state was replaced; `answer` gives commit and headers. */
+/**
+ * Reads once each of two addresses of a repository whose first state was
+ * replaced; `answer` gives commit and headers.
+ */
 async function readOnce(
   answer: (
     commits: readonly string[],

@@ -40,7 +40,10 @@ function problem(
   });
 }
 
-/** The rows that SECURITY.md names, by what they attack: the cells of its table of attacks. */
+/**
+ * The rows that SECURITY.md names, by what they attack: the cells of its table
+ * of attacks.
+ */
 async function rowsInSecurity() {
   const text = await Deno.readTextFile(join(root, "SECURITY.md"));
   const [, section = ""] = text.split("### What attacks it\n");

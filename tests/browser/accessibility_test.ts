@@ -1,5 +1,6 @@
-// Accessibility: axe finds nothing in any view, nothing overflows sideways, and everything is reachable by keyboard. Each
-// view leaves its pictures in the ignored folder `screenshots`.
+// Accessibility: axe finds nothing in any view, nothing overflows sideways, and
+// everything is reachable by keyboard. Each view leaves its pictures in the
+// ignored folder `screenshots`.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -13,7 +14,10 @@ import {
 const POSTS = "?owner=local&repo=blog&collection=posts";
 const NUMBERS = `${POSTS}&path=posts%2F2025%2Fbaking-by-numbers.md`;
 
-/** A view: its name, its address, what it has when it is there, and what a reader does there. */
+/**
+ * A view: its name, its address, what it has when it is there, and what a
+ * reader does there.
+ */
 type View = [
   name: string,
   path: string,

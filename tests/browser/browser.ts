@@ -1,6 +1,7 @@
-// A real browser for tests: headless Chromium, driven by playwright-core. Every page is watched: an error in its console,
-// which a violated policy is too, or a request to another host than this machine fails the test.
-// Without a browser the tests are skipped, and say how to get one; in CI that is a failure.
+// A real browser for tests: headless Chromium, driven by playwright-core. Every
+// page is watched: an error in its console, which a violated policy is too, or
+// a request to another host than this machine fails the test. Without a browser
+// the tests are skipped, and say how to get one; in CI that is a failure.
 
 import { assertEquals } from "@std/assert";
 import { statSync } from "node:fs";
@@ -14,21 +15,26 @@ import type { GitFiles } from "../github/git_repository.ts";
 import { type Site, startSite } from "../site.ts";
 import { root } from "../source_files.ts";
 
-// The driver, when it is loaded, looks in /proc for Windows' Linux, which only all permissions would allow; this is the
-// switch that is-wsl, which it uses, has for its own tests.
+// The driver, when it is loaded, looks in /proc for Windows' Linux, which only
+// all permissions would allow; this is the switch that is-wsl, which it uses,
+// has for its own tests.
 Deno.env.set("__IS_WSL_TEST__", "1");
 const { chromium } = await import("playwright-core");
 
 /**
- * Opens a page in a context of its own, and goes to an address of the site; without one it stays empty. With `items`, the
- * list shows them when it is opened.
+ * Opens a page in a context of its own, and goes to an address of the site;
+ * without one it stays empty. With `items`, the list shows them when it is
+ * opened.
  */
 type OpenPage = (
   address?: string,
   options?: BrowserContextOptions & { items?: string },
 ) => Promise<Page>;
 
-/** The whole service at `url`, with the examples of this project, and `octo/site` at a GitHub double. */
+/**
+ * The whole service at `url`, with the examples of this project, and
+ * `octo/site` at a GitHub double.
+ */
 export type ServedSite = Site & { readonly url: string };
 
 /** The address of the posts of `octo/site`, without the site's own. */
@@ -76,7 +82,10 @@ Deno.test.afterAll(async () => {
   await (await launched)?.close();
 });
 
-/** A test that needs a browser, with `octo/site` of these files. What `reports` matches may stand in the console. */
+/**
+ * A test that needs a browser, with `octo/site` of these files. What `reports`
+ * matches may stand in the console.
+ */
 export function browserTest(
   name: string,
   body: (open: OpenPage, site: ServedSite) => Promise<void>,
@@ -151,7 +160,10 @@ export async function assertAccessible(
   );
 }
 
-/** Waits for an expression to be true in the page; Playwright's own way needs `eval`, which our pages forbid. */
+/**
+ * Waits for an expression to be true in the page; Playwright's own way needs
+ * `eval`, which our pages forbid.
+ */
 export async function waitUntil(page: Page, expression: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const look = () => (${expression}) ? resolve() : requestAnimationFrame(look);
@@ -159,7 +171,10 @@ export async function waitUntil(page: Page, expression: string): Promise<void> {
   })`);
 }
 
-/** Waits for the list to show that it has this many items, or these rows of them. */
+/**
+ * Waits for the list to show that it has this many items, or these rows of
+ * them.
+ */
 export async function waitForItems(page: Page, text: string): Promise<void> {
   await page.locator(".pager .where", { hasText: text }).waitFor();
 }

@@ -1,4 +1,5 @@
-// What those see who come for the first time: on small screens, at a deployment of chosen repositories, at 400 % zoom, on paper.
+// What those see who come for the first time: on small screens, at a deployment
+// of chosen repositories, at 400 % zoom, on paper.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import {

@@ -1,4 +1,5 @@
-// Files that are made to keep a reader's tab busy: the page answers all the time, and says what it does not show.
+// Files that are made to keep a reader's tab busy: the page answers all the
+// time, and says what it does not show.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -31,7 +32,10 @@ const BOMB =
     ).join("")
   }</defs><use href="#a9"/></svg>`;
 
-/** Files that ask for as much work as a file can, and what the page says of them. */
+/**
+ * Files that ask for as much work as a file can, and what the page says of
+ * them.
+ */
 const HOSTILE: Record<string, [content: string, says: string]> = {
   "commas.csv": [",".repeat(1_000_000), CUT],
   "rows.csv": [`${",".repeat(99)}\n`.repeat(50_000), CUT],
@@ -97,7 +101,10 @@ const METER = `globalThis.meter = { longestMs: 0, turns: 0 };
   };
   turn();`;
 
-/** Opens a file, and gives the longest stall of the page until all of it that is shown is there. */
+/**
+ * Opens a file, and gives the longest stall of the page until all of it that is
+ * shown is there.
+ */
 async function longestStallMs(
   page: Page,
   name: string,

@@ -1,10 +1,14 @@
-// Markdown of strangers in the playground: nothing in it runs, nothing is loaded from elsewhere, no name of the page is
-// taken, and what is relative leads to the repository.
+// Markdown of strangers in the playground: nothing in it runs, nothing is
+// loaded from elsewhere, no name of the page is taken, and what is relative
+// leads to the repository.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { browserTest, POSTS, waitUntil } from "./browser.ts";
 
-/** What the page adds to the renderer's own safety, which tests/markdown/safety_test.ts proves for every payload. */
+/**
+ * What the page adds to the renderer's own safety, which
+ * tests/markdown/safety_test.ts proves for every payload.
+ */
 const HOSTILE = `# Hostile
 
 <script>globalThis.hit = "script"</script>
@@ -57,7 +61,8 @@ browserTest("hostile Markdown does nothing", async (open) => {
     await prose.locator("[style], .progress, #app, [name=announcer]").count(),
     0,
   );
-  // Pictures from elsewhere are links; the browser's watch fails the test if one was requested.
+  // Pictures from elsewhere are links; the browser's watch fails the test if
+  // one was requested.
   for (const name of ["pixel", "content"]) {
     assert(
       await prose.getByText(`Picture elsewhere: ${name}`).isVisible(),

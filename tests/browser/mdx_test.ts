@@ -1,4 +1,5 @@
-// The HTML of hostile MDX in Chromium, in pages that have no policy of their own: nothing in it runs.
+// The HTML of hostile MDX in Chromium, in pages that have no policy of their
+// own: nothing in it runs.
 
 import { assert, assertEquals } from "@std/assert";
 import { mdxPayloads, payloads } from "../markdown/payloads.ts";
@@ -12,7 +13,10 @@ const FILES = Object.fromEntries(
   ) => [`posts/${String(n).padStart(3, "0")}.mdx`, source]),
 );
 
-/** Puts HTML into documents, fires events at each element, and returns what may run. */
+/**
+ * Puts HTML into documents, fires events at each element, and returns what may
+ * run.
+ */
 const PROBE = `async (pages) => {
   globalThis.alert = () => { globalThis.hit = true; };
   const found = [];

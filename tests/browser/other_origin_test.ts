@@ -1,5 +1,6 @@
-// Pages of another origin: what they may request, what they may read, the client as they load it; README's five lines and
-// the example blog of the documentation.
+// Pages of another origin: what they may request, what they may read, the
+// client as they load it; README's five lines and the example blog of the
+// documentation.
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -16,7 +17,10 @@ import { type ServedSite, waitUntil } from "./browser.ts";
 const example = await Deno.readTextFile(`${root}/examples/page/index.html`);
 const readme = await Deno.readTextFile(`${root}/README.md`);
 
-/** Serves one page from another origin than the service's: `localhost`, and another port. */
+/**
+ * Serves one page from another origin than the service's: `localhost`, and
+ * another port.
+ */
 function servePage(html: string) {
   const requested: string[] = [];
   const server = Deno.serve(
@@ -32,7 +36,10 @@ function servePage(html: string) {
   return { url, requested, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 
-/** A test with a page of another origin than the service's, whose address is put in the place of the documented one. */
+/**
+ * A test with a page of another origin than the service's, whose address is put
+ * in the place of the documented one.
+ */
 function pageTest(
   name: string,
   { html = "", path = "", ...options }: {

@@ -1,4 +1,5 @@
-// The playground as a person uses it: a place is typed or pasted, the list is sorted, filtered and paged, files are opened.
+// The playground as a person uses it: a place is typed or pasted, the list is
+// sorted, filtered and paged, files are opened.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -582,7 +583,9 @@ const parametersOf = (page: Page) =>
     pairs.map((pair) => decodeURIComponent(pair.slice(1)))
   );
 
-/** Waits until the request has a parameter, or the text that one begins with. */
+/**
+ * Waits until the request has a parameter, or the text that one begins with.
+ */
 const hasParameter = (page: Page, text: string) =>
   page.locator(".pair").getByText(text, { exact: false }).waitFor();
 

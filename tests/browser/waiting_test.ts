@@ -1,5 +1,6 @@
-// Slow responses: the page shows at every moment that it waits, an old response never replaces a newer one, a response that
-// is not ready is requested again, and the first page needs few requests and bytes.
+// Slow responses: the page shows at every moment that it waits, an old response
+// never replaces a newer one, a response that is not ready is requested again,
+// and the first page needs few requests and bytes.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -64,7 +65,10 @@ browserTest("answers that come late move nothing", async (open, site) => {
   assertEquals(await page.evaluate("shift"), 0);
 });
 
-/** On a link of 100 ms these are under 500 ms; on a slower one they decide, and not how busy the machine is. */
+/**
+ * On a link of 100 ms these are under 500 ms; on a slower one they decide, and
+ * not how busy the machine is.
+ */
 browserTest(
   "the first list shows after three round trips",
   async (open, site) => {

@@ -1,4 +1,5 @@
-// `watch()` of the client in Chromium. The page's clock and the service's are advanced together, so nothing waits.
+// `watch()` of the client in Chromium. The page's clock and the service's are
+// advanced together, so nothing waits.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
@@ -7,7 +8,10 @@ import { browserTest, type ServedSite } from "./browser.ts";
 
 const FILES = { "posts/a.md": "1", "posts/b.md": "2" };
 
-/** A page of a server in front of the service, which may be down and may set `max-age`. */
+/**
+ * A page of a server in front of the service, which may be down and may set
+ * `max-age`.
+ */
 async function startPage(page: Page, { service }: ServedSite) {
   const front = {
     /** The status of each request for changes, or 0 while it is down. */
@@ -17,7 +21,10 @@ async function startPage(page: Page, { service }: ServedSite) {
     page,
     /** What the callback got. */
     seen: () => page.evaluate<string[]>("seen"),
-    /** Lets seconds pass, for the page and the service. Returns how many passed until `isOver`. */
+    /**
+     * Lets seconds pass, for the page and the service. Returns how many passed
+     * until `isOver`.
+     */
     async pass(seconds: number, isOver = () => Promise.resolve(false)) {
       for (let second = 1; second <= seconds; second++) {
         service.clock.advance(1_000);

@@ -147,7 +147,8 @@ Deno.test("openKv() does not reveal the path of Deno's own store", async () => {
 });
 
 Deno.test("openKv() shows no credentials of a URL", async () => {
-  // Files of tests that run at once share the environment, so all of them set the same token.
+  // Files of tests that run at once share the environment, so all of them set
+  // the same token.
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },

@@ -1,4 +1,5 @@
-// The service on a remote store that is slow, fails, is unreachable or refuses: responses stay right, and it is used again later.
+// The service on a remote store that is slow, fails, is unreachable or refuses:
+// responses stay right, and it is used again later.
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { KvConnectServer, TOKEN } from "../kv_connect/kv_connect_server.ts";
@@ -14,7 +15,10 @@ const FILES = Object.fromEntries(
 const SORTED = { sort: "-frontMatter.title", includeFrontMatter: true };
 const LISTS = [{}, { includeContent: true }, SORTED];
 
-/** Services that open a server's store by its URL, each as a process does, and what one on a store of its own answers. */
+/**
+ * Services that open a server's store by its URL, each as a process does, and
+ * what one on a store of its own answers.
+ */
 async function open() {
   const site = await startSite(FILES);
   const { gh, service: { clock } } = site;
@@ -137,7 +141,8 @@ Deno.test("a remote store that goes away costs a wait of 2 s in 30 s", async () 
   await until(() => seen() > before);
   service.clock.advance(2_000);
   assertEquals(await waiting, expected);
-  // The client repeats the read that was given up, and the service sends no other.
+  // The client repeats the read that was given up, and the service sends no
+  // other.
   const failed = service.logLines("key-value store failed").length;
   assertEquals(await bodies(service), expected);
   assert(failed > 0);
@@ -175,7 +180,8 @@ Deno.test("a remote store that refuses its token pauses for 30 s", async () => {
 Deno.test("a remote store whose endpoint moves is found again", async () => {
   await using opened = await open();
   const { expected, server } = opened;
-  // Deno's client requests the endpoint again 10 s before the end of its metadata.
+  // Deno's client requests the endpoint again 10 s before the end of its
+  // metadata.
   server.metadataTtlMs = 10_300;
   await using service = await opened.start();
   const first = await bodies(service);

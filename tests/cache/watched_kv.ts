@@ -1,10 +1,13 @@
-// A Deno KV with a hook before each of its calls, through which a test counts them, delays them or makes them fail; and
-// values to store.
+// A Deno KV with a hook before each of its calls, through which a test counts
+// them, delays them or makes them fail; and values to store.
 
 /** The calls that reach the store. */
 export type KvCall = "getMany" | "commit";
 
-/** Wraps `kv` with `before`, awaited ahead of each call; what it throws is thrown in place of the call. */
+/**
+ * Wraps `kv` with `before`, awaited ahead of each call; what it throws is
+ * thrown in place of the call.
+ */
 export function watchedKv(
   kv: Deno.Kv,
   before: (call: KvCall) => void | Promise<void>,
@@ -53,7 +56,10 @@ export function equalBytes(a: Uint8Array | null, b: Uint8Array): boolean {
     a.every((byte, i) => byte === b[i]);
 }
 
-/** Bytes that do not compress, so that their size is the stored size; `getRandomValues` gives at most 65,536 at once. */
+/**
+ * Bytes that do not compress, so that their size is the stored size;
+ * `getRandomValues` gives at most 65,536 at once.
+ */
 export function randomBytes(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at += 65_536) {

@@ -1,4 +1,5 @@
-// Lists at the port of a source: what they contain, what they cost, and which client is charged.
+// Lists at the port of a source: what they contain, what they cost, and which
+// client is charged.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
@@ -129,7 +130,10 @@ Deno.test("listItems() charges a sort or filter that reads nothing", async () =>
   }
 });
 
-/** Has the source's renderer give this result once it is allowed to; counts the files. */
+/**
+ * Has the source's renderer give this result once it is allowed to; counts the
+ * files.
+ */
 function slowRenderer(
   source: MemorySource,
   result: string,

@@ -1,5 +1,6 @@
-// A source at the port: one repository of files in memory, whose answers a test can truncate or fail, and which counts
-// reads. The counts are of requests, as if nothing were cached.
+// A source at the port: one repository of files in memory, whose answers a test
+// can truncate or fail, and which counts reads. The counts are of requests, as
+// if nothing were cached.
 
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import type { ReadContext } from "../../lib/collections/read_context.ts";
@@ -67,7 +68,10 @@ export class MemorySource implements Source {
     }));
   }
 
-  /** The context of a request of this client; `misses` counts what it was charged. */
+  /**
+   * The context of a request of this client; `misses` counts what it was
+   * charged.
+   */
   read(
     client = "192.0.2.1",
     { recordMiss = () => {}, ...rest }: Partial<ReadContext> & {

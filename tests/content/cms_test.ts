@@ -27,7 +27,9 @@ const MARKDOWN = PATHS.filter((path) => path.endsWith(".md"));
 const DIRECT = MARKDOWN.filter((path) => !path.includes("/"));
 const TWO = MARKDOWN.filter((path) => path.split("/").length <= 2);
 
-/** Checks the folder of each collection, and which of PATHS are entries of it. */
+/**
+ * Checks the folder of each collection, and which of PATHS are entries of it.
+ */
 function checkRules(
   path: string,
   text: string,

@@ -1,4 +1,5 @@
-// Different words that share one list of FTS5's hash table (fts5_hash.c), which takes quadratic time for them.
+// Different words that share one list of FTS5's hash table (fts5_hash.c), which
+// takes quadratic time for them.
 
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
 /** So many low bits are equal. The table has as many lists for 32,768 words. */

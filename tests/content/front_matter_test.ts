@@ -117,7 +117,8 @@ Deno.test("readFrontMatter() never reaches a prototype", () => {
     "---\na: &x {__proto__: {polluted: 1}}\nb: *x\n---\n",
     "+++\n[__proto__]\npolluted = 1\n[constructor.prototype]\npolluted = 2\n+++\n",
   ];
-  // Deno takes this accessor away; with it, an assignment to `__proto__` sets the prototype.
+  // Deno takes this accessor away; with it, an assignment to `__proto__` sets
+  // the prototype.
   Object.defineProperty(Object.prototype, "__proto__", {
     configurable: true,
     set(prototype) {

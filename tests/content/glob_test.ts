@@ -89,7 +89,9 @@ Deno.test("compileGlob() agrees with a matcher that tries everything", () => {
 });
 
 Deno.test("compileGlob() reads a path once for each literal", () => {
-  /** How many characters the patterns look at, counted by the methods that look. */
+  /**
+   * How many characters the patterns look at, counted by the methods that look.
+   */
   const stepsOf = (pattern: string, length: number) => {
     let steps = 0;
     const { indexOf } = String.prototype;

@@ -1,5 +1,5 @@
-// A worker that makes and lists data files, for a test of the memory that they take. It makes them itself because a
-// message takes memory too.
+// A worker that makes and lists data files, for a test of the memory that they
+// take. It makes them itself because a message takes memory too.
 
 import { parentPort } from "node:worker_threads";
 import { indexTable, listRows, parseTable } from "../../lib/content/rows.ts";

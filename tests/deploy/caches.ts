@@ -1,4 +1,5 @@
-// nginx and Varnish with the configurations of deploy/, as tests and benches run them.
+// nginx and Varnish with the configurations of deploy/, as tests and benches
+// run them.
 
 import { assert } from "@std/assert";
 
@@ -72,7 +73,10 @@ export function isThere({ name, program }: CacheKind): boolean {
   }
 }
 
-/** Writes the configuration of a cache in front of a port into a folder; gives the command that runs it. */
+/**
+ * Writes the configuration of a cache in front of a port into a folder; gives
+ * the command that runs it.
+ */
 export async function cacheCommand(
   kind: CacheKind,
   ports: Readonly<{ cache: number; service: number }>,

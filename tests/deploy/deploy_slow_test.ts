@@ -1,5 +1,6 @@
-// The files of deploy/ as the programs that read them see them. Debian has these programs in the packages prometheus,
-// caddy and systemd. Where one is missing its test is skipped with a line that says so.
+// The files of deploy/ as the programs that read them see them. Debian has
+// these programs in the packages prometheus, caddy and systemd. Where one is
+// missing its test is skipped with a line that says so.
 
 import { assert } from "@std/assert";
 import { join } from "@std/path";

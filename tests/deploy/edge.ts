@@ -1,5 +1,5 @@
-// The service behind a real cache: nginx or Varnish with the configurations in deploy/, a double of GitHub, and the
-// machine's own clock.
+// The service behind a real cache: nginx or Varnish with the configurations in
+// deploy/, a double of GitHub, and the machine's own clock.
 
 import { assert } from "@std/assert";
 import { createHandler } from "../../lib/http/app.ts";
@@ -44,7 +44,10 @@ async function startCache(kind: CacheKind, service: number, cache: number) {
   };
 }
 
-/** Starts all; `env` has settings of the service, and `{cache}` in them is the address of the cache. */
+/**
+ * Starts all; `env` has settings of the service, and `{cache}` in them is the
+ * address of the cache.
+ */
 export async function startEdge(
   kind: CacheKind,
   env: Readonly<Record<string, string>> = {},

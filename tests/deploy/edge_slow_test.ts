@@ -1,4 +1,5 @@
-// deploy/nginx.conf and deploy/varnish.vcl, each run by its own program in front of the service.
+// deploy/nginx.conf and deploy/varnish.vcl, each run by its own program in
+// front of the service.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { listPath } from "../service.ts";

@@ -1,6 +1,8 @@
-// Checks what the service sends to GitHub's REST API, and what the double answers, against GitHub's own OpenAPI
-// description. Every double does so at its end, so every request of the suite is checked. The description has 13 MB;
-// what is used of it is kept in a temporary file, since each test file is a process of its own.
+// Checks what the service sends to GitHub's REST API, and what the double
+// answers, against GitHub's own OpenAPI description. Every double does so at
+// its end, so every request of the suite is checked. The description has 13 MB;
+// what is used of it is kept in a temporary file, since each test file is a
+// process of its own.
 
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
@@ -38,7 +40,10 @@ const PACKAGE = new URL(
   "../../node_modules/@octokit/openapi/",
   import.meta.url,
 );
-/** The described endpoints by their paths, in which `REPOSITORY` stands for the name or the id of one. */
+/**
+ * The described endpoints by their paths, in which `REPOSITORY` stands for the
+ * name or the id of one.
+ */
 const TEMPLATES: readonly [path: RegExp, template: string, method?: "post"][] =
   [
     [/^REPOSITORY$/, "/repos/{owner}/{repo}"],
@@ -60,7 +65,10 @@ const TEMPLATES: readonly [path: RegExp, template: string, method?: "post"][] =
   ];
 /** Statuses of any endpoint, which the description does not repeat at each. */
 const ANYWHERE = /^(30[1247]|4(0[0139]|10|22|29|51)|5\d\d)$/;
-/** Endpoints of GitHub Apps that answer 404, which the description has at their siblings alone. */
+/**
+ * Endpoints of GitHub Apps that answer 404, which the description has at their
+ * siblings alone.
+ */
 const ABSENT = ["/users/{username}/installation"];
 const ERROR = { $ref: "github#/components/schemas/basic-error" };
 

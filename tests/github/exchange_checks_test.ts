@@ -1,5 +1,6 @@
-// The double against GitHub's own descriptions. Each double checks its REST exchanges at its end; here is what those
-// checks find, and GraphQL, whose only query the double compares by its text.
+// The double against GitHub's own descriptions. Each double checks its REST
+// exchanges at its end; here is what those checks find, and GraphQL, whose only
+// query the double compares by its text.
 
 import { schema, validate } from "@octokit/graphql-schema";
 import { assertEquals, assertStringIncludes } from "@std/assert";

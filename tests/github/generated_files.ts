@@ -1,10 +1,13 @@
-// Very many Markdown files for tests and benches, made one at a time. The same options give the same bytes.
+// Very many Markdown files for tests and benches, made one at a time. The same
+// options give the same bytes.
 
 /** Shape of generated files. */
 export interface GeneratedFiles {
   /** Folder that contains the sub-folders; `posts` if left out. */
   prefix?: string;
-  /** Sub-folders, named `d000` and so on; 0 puts the files right into `prefix`. */
+  /**
+   * Sub-folders, named `d000` and so on; 0 puts the files right into `prefix`.
+   */
   folders: number;
   filesPerFolder: number;
   /** Least size of a file; 120 if left out. */
@@ -13,7 +16,10 @@ export interface GeneratedFiles {
   identical?: boolean;
 }
 
-/** Paths and contents; each file has front matter with a title, a date, tags and a draft mark. */
+/**
+ * Paths and contents; each file has front matter with a title, a date, tags and
+ * a draft mark.
+ */
 export function* generateFiles(
   { prefix = "posts", folders, filesPerFolder, bytes = 120, identical = false }:
     GeneratedFiles,
@@ -33,7 +39,8 @@ export function* generateFiles(
 }
 
 function markdown(number: number, bytes: number): string {
-  // A stride that shares no factor with the range keeps the dates out of the order of the paths.
+  // A stride that shares no factor with the range keeps the dates out of the
+  // order of the paths.
   const day = new Date(Date.UTC(2020, 0, 1 + number * 7919 % 3001))
     .toISOString().slice(0, 10);
   const tags = number % 3 === 0 ? "[deno, web]" : "[git]";

@@ -1,4 +1,5 @@
-// A history with merges, renames, removals and reverts, written by `git fast-import` in one go.
+// A history with merges, renames, removals and reverts, written by `git
+// fast-import` in one go.
 
 import { gitEnvironment, type GitRepository } from "./git_repository.ts";
 
@@ -15,8 +16,9 @@ function random(seed: number) {
 type Tree = ReadonlyMap<string, string>;
 
 /**
- * Writes a history of `files` files below `posts` to the branch `main` and returns the commits of its first parents, the
- * oldest first. The number of files never changes.
+ * Writes a history of `files` files below `posts` to the branch `main` and
+ * returns the commits of its first parents, the oldest first. The number of
+ * files never changes.
  */
 export async function generateHistory(
   repository: GitRepository,
@@ -30,7 +32,8 @@ export async function generateHistory(
     parents: readonly { mark: number; tree: Tree }[],
     tree: Tree,
   ) => {
-    // Some commits are older than their parents, as those of other machines are.
+    // Some commits are older than their parents, as those of other machines
+    // are.
     time += next(10) === 0 ? -300 : 60;
     const message = `Commit ${++mark}`;
     lines.push(

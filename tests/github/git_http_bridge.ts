@@ -1,6 +1,8 @@
-// Serves the Git repositories of a double over Git's smart HTTP protocol: each request is handed to `git upload-pack`, so
-// every answer about refs is Git's own. What surrounds Git at GitHub is done here: 404 for a client that does not name
-// itself Git (jelmer/dulwich#562), 401 for what is missing or not public, 403 for what is blocked, 301 for an old name.
+// Serves the Git repositories of a double over Git's smart HTTP protocol: each
+// request is handed to `git upload-pack`, so every answer about refs is Git's
+// own. What surrounds Git at GitHub is done here: 404 for a client that does
+// not name itself Git (jelmer/dulwich#562), 401 for what is missing or not
+// public, 403 for what is blocked, 301 for an old name.
 
 import {
   gitEnvironment,
@@ -13,7 +15,10 @@ const PATH = /^\/([^/]+\/[^/]+?)(?:\.git)?\/git-upload-pack$/;
 
 /** One Git host; `await using` stops it. */
 export class GitHttpBridge implements AsyncDisposable {
-  /** `owner/repo` of every request so far, as it was sent; empty the list to count anew. */
+  /**
+   * `owner/repo` of every request so far, as it was sent; empty the list to
+   * count anew.
+   */
   readonly requests: string[] = [];
   /** Answers in place of Git, where it gives a response. */
   intercept:
@@ -73,7 +78,10 @@ export class GitHttpBridge implements AsyncDisposable {
   }
 }
 
-/** What Git's own server answers; it refuses another content type as Git's HTTP server does. */
+/**
+ * What Git's own server answers; it refuses another content type as Git's HTTP
+ * server does.
+ */
 async function runGit(request: Request, dir: string): Promise<Response> {
   const type = "application/x-git-upload-pack";
   if (request.headers.get("content-type") !== `${type}-request`) {

@@ -1,10 +1,14 @@
-// A Git repository for tests. It is made in this process; `dir` and `git` give it a folder, as Git itself would lay it
-// out, for the git command and for other processes. A folder that the git command made is read too, as long as Git has
-// not packed it.
+// A Git repository for tests. It is made in this process; `dir` and `git` give
+// it a folder, as Git itself would lay it out, for the git command and for
+// other processes. A folder that the git command made is read too, as long as
+// Git has not packed it.
 
 import { type GitObject, GitStore, type GitTreeEntry } from "./git_store.ts";
 
-/** The content of a path: a file, an executable file, a symbolic link or a submodule (a commit id). */
+/**
+ * The content of a path: a file, an executable file, a symbolic link or a
+ * submodule (a commit id).
+ */
 export type GitContent =
   | string
   | Uint8Array
@@ -12,7 +16,10 @@ export type GitContent =
   | { symlink: string }
   | { submodule: string };
 
-/** Files by path, as a record or, for very many, as an iterable of pairs; `null` removes one. */
+/**
+ * Files by path, as a record or, for very many, as an iterable of pairs; `null`
+ * removes one.
+ */
 export type GitFiles =
   | Record<string, GitContent | null>
   | Iterable<readonly [path: string, content: GitContent | null]>;
@@ -45,14 +52,20 @@ function signature(number: number): string {
   return `${NAME} <${EMAIL}> ${FIRST_COMMIT_SECONDS + 60 * number} +0000`;
 }
 
-/** A Git repository. `await using` removes the folder of one that was made in memory. */
+/**
+ * A Git repository. `await using` removes the folder of one that was made in
+ * memory.
+ */
 export class GitRepository implements AsyncDisposable {
   /** The objects and refs, as a server reads them. */
   readonly store: GitStore;
   private readonly isTemporary: boolean;
   private commits = 0;
 
-  /** Opens the repository at `folder`, bare or checked out; a new one in memory where it is null. */
+  /**
+   * Opens the repository at `folder`, bare or checked out; a new one in memory
+   * where it is null.
+   */
   constructor(
     private folder: string | null,
     private readonly mainBranch = "main",
@@ -70,7 +83,10 @@ export class GitRepository implements AsyncDisposable {
     return this.folder;
   }
 
-  /** Commits changes on top of a branch (made if there is none) and gives the commit's id. */
+  /**
+   * Commits changes on top of a branch (made if there is none) and gives the
+   * commit's id.
+   */
   async commit(changes: GitFiles, { branch = "main" } = {}): Promise<string> {
     const parent = this.store.ref(`refs/heads/${branch}`);
     const pairs = Symbol.iterator in changes
@@ -131,7 +147,10 @@ export class GitRepository implements AsyncDisposable {
     });
   }
 
-  /** The commit id that a branch is at. @throws {Error} if there is no such branch. */
+  /**
+   * The commit id that a branch is at. @throws {Error} if there is no such
+   * branch.
+   */
   head(branch = "main"): Promise<string> {
     return Promise.try(() => this.required(`refs/heads/${branch}`).oid);
   }
@@ -146,7 +165,10 @@ export class GitRepository implements AsyncDisposable {
     return Promise.try(() => this.required(revision).bytes);
   }
 
-  /** Every file below a folder, as `git ls-tree -r -l` lists them, with whole paths; submodules have no size. */
+  /**
+   * Every file below a folder, as `git ls-tree -r -l` lists them, with whole
+   * paths; submodules have no size.
+   */
   lsTree(revision: string, path = ""): Promise<ListedEntry[]> {
     const listed: ListedEntry[] = [];
     const visit = (oid: string, prefix: string) => {
@@ -160,7 +182,10 @@ export class GitRepository implements AsyncDisposable {
     return Promise.resolve(listed);
   }
 
-  /** Runs a git command here and gives its output, trimmed. @throws {Error} with git's own message when it fails. */
+  /**
+   * Runs a git command here and gives its output, trimmed. @throws {Error} with
+   * git's own message when it fails.
+   */
   async git(...args: string[]): Promise<string> {
     const options = {
       args,
@@ -179,8 +204,8 @@ export class GitRepository implements AsyncDisposable {
   }
 
   /**
-   * What a revision names, or null: an id, a full ref name, a branch, a tag or `HEAD`, alone or followed by `^{commit}`,
-   * `^{tree}` or `:path`.
+   * What a revision names, or null: an id, a full ref name, a branch, a tag or
+   * `HEAD`, alone or followed by `^{commit}`, `^{tree}` or `:path`.
    */
   find(revision: string): GitObject | null {
     const [, base = "", end = ""] = /^([^^:]+)(\^.*|:.*)?$/s.exec(revision) ??
@@ -222,7 +247,9 @@ export class GitRepository implements AsyncDisposable {
     return found;
   }
 
-  /** Follows a tag to its commit, and a commit to its tree where that is wanted. */
+  /**
+   * Follows a tag to its commit, and a commit to its tree where that is wanted.
+   */
   private peel(oid: string, wanted: "commit" | "tree"): string | null {
     const { type, bytes } = this.store.read(oid) ?? {};
     if (type === wanted) return oid;
@@ -234,7 +261,10 @@ export class GitRepository implements AsyncDisposable {
     return next === undefined ? null : this.peel(next, wanted);
   }
 
-  /** Writes the folders of these files, from the deepest up, and gives the id of the root. */
+  /**
+   * Writes the folders of these files, from the deepest up, and gives the id of
+   * the root.
+   */
   private writeFolder(
     files: Iterable<readonly [path: string, entry: Entry]>,
   ): string {
@@ -272,7 +302,10 @@ export class GitRepository implements AsyncDisposable {
   }
 }
 
-/** Makes a Git repository in memory, with one commit on `branch`, or with none without files. */
+/**
+ * Makes a Git repository in memory, with one commit on `branch`, or with none
+ * without files.
+ */
 export async function makeGitRepository(
   files?: GitFiles,
   { branch = "main" } = {},

@@ -1,4 +1,5 @@
-// Compares the repositories that tests make in this process with the output of the git command.
+// Compares the repositories that tests make in this process with the output of
+// the git command.
 
 import { assertEquals } from "@std/assert";
 import { GitRepository, makeGitRepository } from "./git_repository.ts";

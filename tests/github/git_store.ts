@@ -1,5 +1,7 @@
-// Git's objects and refs as Git computes them (gitformat-pack, gitrepository-layout): in memory, and as loose files once
-// a repository has a folder. A test repository is so made without a process, in a millisecond or two.
+// Git's objects and refs as Git computes them (gitformat-pack,
+// gitrepository-layout): in memory, and as loose files once a repository has a
+// folder. A test repository is so made without a process, in a millisecond or
+// two.
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -32,7 +34,10 @@ export class GitStore {
   private readonly trees = new Map<string, readonly GitTreeEntry[]>();
   private readonly refs = new Map<string, string>();
 
-  /** Opens the store of a repository's folder, bare or checked out; a new one in memory where it is null. */
+  /**
+   * Opens the store of a repository's folder, bare or checked out; a new one in
+   * memory where it is null.
+   */
   constructor(folder: string | null) {
     this.dir = existsSync(`${folder}/.git`) ? `${folder}/.git` : folder;
   }
@@ -137,7 +142,10 @@ export class GitStore {
     else this.replaceFile(name, Buffer.from(`${oid}\n`));
   }
 
-  /** Writes all that is in memory into a new Git directory, which this store has from then on. */
+  /**
+   * Writes all that is in memory into a new Git directory, which this store has
+   * from then on.
+   */
   moveTo(dir: string, branch: string): void {
     this.dir = dir;
     Deno.mkdirSync(`${dir}/refs/heads`, { recursive: true });
@@ -157,7 +165,9 @@ export class GitStore {
     this.replaceFile(`objects/${oid.slice(0, 2)}/${oid.slice(2)}`, content);
   }
 
-  /** Another process must see the old content or the new one, never half of it. */
+  /**
+   * Another process must see the old content or the new one, never half of it.
+   */
   private replaceFile(name: string, content: Uint8Array): void {
     const path = `${this.dir}/${name}`;
     Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });

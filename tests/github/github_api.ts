@@ -1,5 +1,6 @@
-// The REST API, GraphQL and the raw host: commit, tree, blob and visibility of one repository as the account may see it.
-// Only what GitHub documents, and the service may send, is answered; anything else is named in a sentence.
+// The REST API, GraphQL and the raw host: commit, tree, blob and visibility of
+// one repository as the account may see it. Only what GitHub documents, and the
+// service may send, is answered; anything else is named in a sentence.
 // https://docs.github.com/rest, https://docs.github.com/graphql
 
 import { createHash } from "node:crypto";
@@ -24,7 +25,10 @@ export interface GithubTree {
   truncated: boolean;
 }
 
-/** A request that the service must not send; the message says what is wrong with it. */
+/**
+ * A request that the service must not send; the message says what is wrong with
+ * it.
+ */
 export class UnexpectedRequest extends Error {}
 
 /** An error as GitHub words it; `more` are further fields of its body. */
@@ -57,7 +61,10 @@ export function jsonReply(
   });
 }
 
-/** A repository that is blocked by law (451) or by GitHub's terms (403): github/rest-api-description#3314. */
+/**
+ * A repository that is blocked by law (451) or by GitHub's terms (403):
+ * github/rest-api-description#3314.
+ */
 function blockedReply(status: 451 | 403): Response {
   const reason = status === 451 ? "dmca" : "tos";
   const html_url = status === 451
@@ -69,7 +76,10 @@ function blockedReply(status: 451 | 403): Response {
 
 const notFound = () => errorReply(404, "Not Found");
 
-/** Text with its validator, which differs by account, or 304 where the request has it. */
+/**
+ * Text with its validator, which differs by account, or 304 where the request
+ * has it.
+ */
 function validated(
   text: string,
   type: string,
@@ -99,7 +109,9 @@ export const ENDPOINTS: [
 ];
 /** The first is GitHub's where a request names none. */
 export const API_VERSIONS = ["2022-11-28", "2026-03-10"];
-/** What a path says: the name or the id of a repository, and what follows it. */
+/**
+ * What a path says: the name or the id of a repository, and what follows it.
+ */
 export const REPOSITORY_PATH =
   /^\/(?:repos\/([^/]+\/[^/]+)|repositories\/(\d+))(\/.*)?$/;
 const RAW_PATH = /^\/raw\/([^/]+\/[^/]+)\/([0-9a-f]{40})\/(.+)$/;
@@ -117,7 +129,9 @@ export type ParsedRequest =
 type RestRequest = ReturnType<typeof parseRestRequest>;
 type RawRequest = ReturnType<typeof parseRawRequest>;
 
-/** Parses a request. @throws {UnexpectedRequest} on what no endpoint expects. */
+/**
+ * Parses a request. @throws {UnexpectedRequest} on what no endpoint expects.
+ */
 export function parseRequest(request: Request): ParsedRequest {
   const { pathname } = new URL(request.url);
   if (pathname.startsWith("/raw/")) return parseRawRequest(request);
@@ -166,7 +180,8 @@ function parseRestRequest({ method, url, headers }: Request) {
 
 function parseRawRequest({ method, url, headers }: Request) {
   const { pathname, search } = new URL(url);
-  // No endpoint here needs a token, so one that arrives has been sent to the wrong host.
+  // No endpoint here needs a token, so one that arrives has been sent to the
+  // wrong host.
   if (headers.has("authorization")) {
     throw new UnexpectedRequest("a token at the raw host");
   }
@@ -219,7 +234,8 @@ export function answerRest(
     (OBJECT_ID.test(ref) ? ref : "");
   const tree = git.find(root + (path === undefined ? "^{tree}" : `:${path}`));
   if (tree?.type !== "tree") return notFound();
-  // As `sha` GitHub gives the id of what was named: a commit's for a branch or a commit (hub4j/github-api, GHTreesTest).
+  // As `sha` GitHub gives the id of what was named: a commit's for a branch or
+  // a commit (hub4j/github-api, GHTreesTest).
   const sha = path === undefined ? root : tree.oid;
   return treeReply(
     double,
@@ -252,8 +268,9 @@ function redirectReply(
 }
 
 /**
- * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch or tag, a commit id, or HEAD. Nothing else
- * of Git's revision syntax gets through.
+ * The commit that GitHub finds for a ref: `heads/X`, `tags/X`, a plain branch
+ * or tag, a commit id, or HEAD. Nothing else of Git's revision syntax gets
+ * through.
  */
 function resolveCommit(
   git: GitRepository,
@@ -305,12 +322,15 @@ function treeReply(
   return jsonReply({ sha, url: `${url}/trees/${sha}`, tree, truncated });
 }
 
-/** Git and GitHub take a file for binary that has a NUL byte among its first. */
+/**
+ * Git and GitHub take a file for binary that has a NUL byte among its first.
+ */
 const isBinary = (bytes: Uint8Array) => bytes.subarray(0, 8000).includes(0);
 
 /**
- * Answers a request to the raw host: public repositories only, outside every quota, cached for five minutes. Requests
- * name a commit id, so an old answer is never wrong.
+ * Answers a request to the raw host: public repositories only, outside every
+ * quota, cached for five minutes. Requests name a commit id, so an old answer
+ * is never wrong.
  */
 export function answerRaw(
   double: GithubDouble,
@@ -329,7 +349,10 @@ export function answerRaw(
   return new Response(file.bytes, { headers });
 }
 
-/** The raw host limits requests without a token since May 2025, and may not say for how long (artifacthub/hub#4397). */
+/**
+ * The raw host limits requests without a token since May 2025, and may not say
+ * for how long (artifacthub/hub#4397).
+ */
 export function rawLimitReply(
   { retryAfterSeconds }: { retryAfterSeconds: number | null },
 ): Response {
@@ -339,18 +362,27 @@ export function rawLimitReply(
   return new Response("429: Too Many Requests\n", { status: 429, headers });
 }
 
-/** The one form of query that is taken, without its white space: the `text` of aliased objects of one repository. */
+/**
+ * The one form of query that is taken, without its white space: the `text` of
+ * aliased objects of one repository.
+ */
 const QUERY =
   /^query\(\$owner:String!,\$name:String!\)\{repository\(owner:\$owner,name:\$name\)\{((?:\w+:object\(oid:"[0-9a-f]{40}"\)\{\.\.\.onBlob\{text\}\})+)\}\}$/;
 const OBJECT = /(\w+):object\(oid:"([0-9a-f]{40})"/g;
 const MAX_TEXT_BYTES = 512_000;
 
-/** The other form: the newest change of each path, and with a cursor the number of all. */
+/**
+ * The other form: the newest change of each path, and with a cursor the number
+ * of all.
+ */
 const HISTORY_QUERY =
   /^query\(\$owner:String!,\$name:String!,\$commit:GitObjectID!(?:,\$after:String)?(?:,\$p\d+:String!)*\)\{repository\(owner:\$owner,name:\$name\)\{object\(oid:\$commit\)\{\.\.\.onCommit\{parents\(first:1\)\{nodes\{oid\}\}((?:\w+:history\(first:1,(?:after:\$after,)?path:\$p\d+\)\{(?:totalCountpageInfo\{endCursorhasNextPage\})?nodes\{oidcommittedDatemessageauthor\{name\}\}\})*)\}\}\}\}$/;
 const HISTORY = /(\w+):history\(first:1,(after:\$after,)?path:\$(p\d+)\)/g;
 
-/** The histories of a commit, by git, with the simplification that is its default and GitHub's. */
+/**
+ * The histories of a commit, by git, with the simplification that is its
+ * default and GitHub's.
+ */
 async function historiesOf(
   double: GithubDouble,
   git: GitRepository,
@@ -412,7 +444,10 @@ async function historiesOf(
   };
 }
 
-/** Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another form. */
+/**
+ * Answers `POST /graphql`. @throws {UnexpectedRequest} on a query of another
+ * form.
+ */
 export async function answerGraphql(
   double: GithubDouble,
   body: string,
@@ -438,7 +473,8 @@ export async function answerGraphql(
       await historiesOf(double, found.git!, histories, variables),
     );
   }
-  // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not UTF-8.
+  // Cut at 512,000 bytes, null for binaries, and lossy where the bytes are not
+  // UTF-8.
   const decoder = new TextDecoder("utf-8", {
     ignoreBOM: !double.graphqlStripsBom,
   });

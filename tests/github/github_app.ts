@@ -1,5 +1,5 @@
-// A GitHub App at the double: its installations, one for each account, and their tokens, which end.
-// https://docs.github.com/rest/apps
+// A GitHub App at the double: its installations, one for each account, and
+// their tokens, which end. https://docs.github.com/rest/apps
 
 import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";

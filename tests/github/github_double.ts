@@ -1,5 +1,6 @@
-// A GitHub for tests: serves Git repositories over HTTP as GitHub's API does, counts every request, and applies quotas.
-// It implements no more than the service may rely on; anything else is answered 418 and makes its end throw.
+// A GitHub for tests: serves Git repositories over HTTP as GitHub's API does,
+// counts every request, and applies quotas. It implements no more than the
+// service may rely on; anything else is answered 418 and makes its end throw.
 //
 //   await using repository = await makeGitRepository({ "posts/a.md": "# A\n" });
 //   await using gh = new GithubDouble(() => clockMs);
@@ -76,17 +77,28 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
 
   /** Entries after which a recursive tree is truncated. */
   truncateAt = 100_000;
-  /** Bytes of the `tree` array's JSON after which a recursive tree is truncated. */
+  /**
+   * Bytes of the `tree` array's JSON after which a recursive tree is truncated.
+   */
   truncateBytes = 7_000_000;
   /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
   graphqlQuotaStatus: 200 | 403 = 200;
-  /** How GraphQL names a limit: the first is documented, the second reported (octokit/plugin-throttling.js#848). */
+  /**
+   * How GraphQL names a limit: the first is documented, the second reported
+   * (octokit/plugin-throttling.js#848).
+   */
   graphqlLimitType: "RATE_LIMITED" | "RATE_LIMIT" = "RATE_LIMITED";
-  /** Objects in one query after which GraphQL gives null and an error for the rest. */
+  /**
+   * Objects in one query after which GraphQL gives null and an error for the
+   * rest.
+   */
   graphqlMaxObjects = Infinity;
   /** Whether GraphQL's `text` loses a byte order mark. */
   graphqlStripsBom = false;
-  /** After how many requests a minute the raw host answers 429, and when it says to come back, if it does. */
+  /**
+   * After how many requests a minute the raw host answers 429, and when it says
+   * to come back, if it does.
+   */
   rawLimit: {
     readonly perMinute: number;
     readonly retryAfterSeconds: number | null;
@@ -96,7 +108,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** Time that every answer takes, in real milliseconds. */
   latencyMs = 0;
 
-  /** What goes wrong with every request that it concerns; a function chooses it for each request. */
+  /**
+   * What goes wrong with every request that it concerns; a function chooses it
+   * for each request.
+   */
   fault: Fault | null | ((logged: LoggedRequest) => Fault | null) = null;
   /** Answers in place of the double, where it gives a response. */
   intercept: Intercept | null = null;
@@ -104,7 +119,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   /** One of each kind of exchange. */
   private readonly exchanges = new Map<string, Exchange>();
 
-  /** Starts a double on a free port of the loopback interface. `now` is its clock, in ms since the epoch. */
+  /**
+   * Starts a double on a free port of the loopback interface. `now` is its
+   * clock, in ms since the epoch.
+   */
   constructor(now?: () => number) {
     super(now);
     this.up();
@@ -160,7 +178,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     this.server = null;
   }
 
-  /** Stops everything. @throws {Error} naming every unexpected request, and what GitHub's description does not allow. */
+  /**
+   * Stops everything. @throws {Error} naming every unexpected request, and what
+   * GitHub's description does not allow.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.down();
     this.unexpected.push(...await faultsOf(this.exchanges.values()));
@@ -171,7 +192,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     );
   }
 
-  /** Writes a request down, refuses what is unexpected, applies a hook or a fault, answers. */
+  /**
+   * Writes a request down, refuses what is unexpected, applies a hook or a
+   * fault, answers.
+   */
   private async answer(request: Request): Promise<Response> {
     const { pathname, search, host } = new URL(request.url);
     const account = this.accountOf(request.headers.get("authorization"));
@@ -378,7 +402,10 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
   }
 }
 
-/** The headers that GitHub's API sends whatever the quota; GraphQL has no versions. */
+/**
+ * The headers that GitHub's API sends whatever the quota; GraphQL has no
+ * versions.
+ */
 function stateApi(
   headers: Headers,
   requested: Headers,

@@ -1,5 +1,6 @@
-// Tests that the double answers as GitHub documents where no test of the service would notice a difference, and that it
-// refuses what it does not expect. Its data are compared with git's by the suite of tests/source.
+// Tests that the double answers as GitHub documents where no test of the
+// service would notice a difference, and that it refuses what it does not
+// expect. Its data are compared with git's by the suite of tests/source.
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { rawRequest } from "../raw_http.ts";

@@ -1,5 +1,6 @@
-// Everything that can go wrong at GitHub or on the way there, as data, which another thread can receive too.
-// Refused connections are `down()` and `up()` of the double itself.
+// Everything that can go wrong at GitHub or on the way there, as data, which
+// another thread can receive too. Refused connections are `down()` and `up()`
+// of the double itself.
 
 import type { TestClock } from "../test_clock.ts";
 import type { GithubDouble } from "./github_double.ts";
@@ -10,7 +11,10 @@ import { errorReply } from "./github_api.ts";
 export type Fault = { only?: RequestKind[] } & FaultKind;
 
 type FaultKind =
-  /** No answer; the connection breaks when the double lets go (`pauses.release()`) or closes. */
+  /**
+   * No answer; the connection breaks when the double lets go
+   * (`pauses.release()`) or closes.
+   */
   | { kind: "hang" }
   /** Headers and half of the body, then nothing more. */
   | { kind: "stall" }
@@ -28,18 +32,25 @@ type FaultKind =
   }
   /** The quota is spent, whatever the accounts have. */
   | { kind: "quota403" | "quota429"; resetAtMs?: number }
-  /** The secondary limit; `retryAfterSeconds` is 60, null leaves the header out. */
+  /**
+   * The secondary limit; `retryAfterSeconds` is 60, null leaves the header out.
+   */
   | { kind: "secondary403" | "secondary429"; retryAfterSeconds?: number | null }
   /** 200 with JSON that breaks off. */
   | { kind: "garbage" }
   /** 200 with a web page. */
   | { kind: "html" }
-  /** Contents that do not hash to their id: blobs, raw files and GraphQL texts. */
+  /**
+   * Contents that do not hash to their id: blobs, raw files and GraphQL texts.
+   */
   | { kind: "wrong-bytes" }
   /** Trees with these `entries` at their end. */
   | { kind: "evil-tree"; entries: unknown[] };
 
-/** The answer that a fault gives instead of the real one, or null if it gives none. */
+/**
+ * The answer that a fault gives instead of the real one, or null if it gives
+ * none.
+ */
 export function replyInstead(fault: Fault, nowMs: number): Response | null {
   switch (fault.kind) {
     case "hang":
@@ -112,12 +123,15 @@ export async function spoil(
 const CLIENT_TIMEOUT_MS = 10_000;
 
 /**
- * From now on requests to the double that hang time out, while the clock stands still: the time of a request is up as
- * soon as nothing goes on but what hangs, so that no request that would have been answered is cut short, however slow
+ * From now on requests to the double that hang time out, while the clock stands
+ * still: the time of a request is up as soon as nothing goes on but what hangs,
+ * so that no request that would have been answered is cut short, however slow
  * the machine is.
  */
 export function timeOutHangs(clock: TestClock, { pauses }: GithubDouble): void {
-  /** One for each request under way: it is canceled when the answer has come. */
+  /**
+   * One for each request under way: it is canceled when the answer has come.
+   */
   const timers = new Set<() => void>();
   const setTimer = clock.setTimer.bind(clock);
   const look = () => {
@@ -136,7 +150,8 @@ export function timeOutHangs(clock: TestClock, { pauses }: GithubDouble): void {
   };
   pauses.onHang = () => {
     look();
-    // A client without a time-out would wait without end: a broken connection tells the test.
+    // A client without a time-out would wait without end: a broken connection
+    // tells the test.
     if (timers.size === 0) queueMicrotask(() => pauses.release());
   };
 }

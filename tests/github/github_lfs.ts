@@ -1,4 +1,5 @@
-// Git LFS at the double: objects of repositories, the batch API, and the storage that it leads to.
+// Git LFS at the double: objects of repositories, the batch API, and the
+// storage that it leads to.
 // https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md
 
 import { createHash } from "node:crypto";
@@ -43,7 +44,10 @@ export function lfsRequestKind(
 export class GithubLfs {
   /** Bytes by repository and id. */
   private readonly objects = new Map<string, Uint8Array<ArrayBuffer>>();
-  /** Where a download leads in place of the storage; `{oid}` stands for the object. */
+  /**
+   * Where a download leads in place of the storage; `{oid}` stands for the
+   * object.
+   */
   href: string | null = null;
 
   /** Stores an object, and returns its pointer. */
@@ -64,7 +68,10 @@ export class GithubLfs {
     return pointer;
   }
 
-  /** Answers a request. `account` is undefined for credentials that are not valid. */
+  /**
+   * Answers a request. `account` is undefined for credentials that are not
+   * valid.
+   */
   async answer(
     request: Request,
     { state, account, origin }: {

@@ -1,6 +1,10 @@
-// What goes on at the double: every request that came in, those that no test should cause, and those that wait.
+// What goes on at the double: every request that came in, those that no test
+// should cause, and those that wait.
 
-/** What a request is for. An answered redirect counts as `redirect`, whatever was requested. */
+/**
+ * What a request is for. An answered redirect counts as `redirect`, whatever
+ * was requested.
+ */
 export type RequestKind =
   | ("repo" | "commit" | "tree" | "tree-recursive" | "blob" | "graphql" | "raw")
   | ("installation" | "app-token" | "lfs-batch" | "lfs")
@@ -44,7 +48,10 @@ export class GithubLog {
     };
   }
 
-  /** Waits until a condition is true; it is evaluated when a request comes, hangs or ends. */
+  /**
+   * Waits until a condition is true; it is evaluated when a request comes,
+   * hangs or ends.
+   */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) await this.changed.promise;
   }
@@ -71,10 +78,16 @@ export class GithubLog {
   }
 }
 
-/** Waits that always end: in time, when the client goes away, or when the double releases them. */
+/**
+ * Waits that always end: in time, when the client goes away, or when the double
+ * releases them.
+ */
 export class GithubPauses {
   private readonly releases = new Set<() => void>();
-  /** What hangs, without those whose client gave up: a test may take them out, since the double may notice that late. */
+  /**
+   * What hangs, without those whose client gave up: a test may take them out,
+   * since the double may notice that late.
+   */
   readonly hangs = new Set<AbortSignal>();
   /** Called whenever something begins to hang. */
   onHang: () => void = () => {};

@@ -1,5 +1,6 @@
-// What the double knows: repositories by name and by id, old names that redirect, tokens with what each may see, and
-// quotas. Names compare without case; a renamed repository has the same id as before.
+// What the double knows: repositories by name and by id, old names that
+// redirect, tokens with what each may see, and quotas. Names compare without
+// case; a renamed repository has the same id as before.
 
 import type { GitRepository } from "./git_repository.ts";
 import { GithubApp } from "./github_app.ts";
@@ -14,7 +15,10 @@ export interface HostedRepository {
   git: GitRepository | null;
   visibility: "public" | "private" | "internal";
   defaultBranch: string;
-  /** The status with which GitHub blocks it: for legal reasons (451) or by its terms (403). */
+  /**
+   * The status with which GitHub blocks it: for legal reasons (451) or by its
+   * terms (403).
+   */
   blocked: 451 | 403 | null;
 }
 
@@ -22,21 +26,31 @@ export interface HostedRepository {
 interface Redirect {
   readonly target: HostedRepository | null;
   /**
-   * The `Location`; left out where it is empty. `{api}` or `{git}` stands for the host's base, `{rest}` for the path
-   * behind the old name with its query, `{id}` and `{name}` for those of `target`.
+   * The `Location`; left out where it is empty. `{api}` or `{git}` stands for
+   * the host's base, `{rest}` for the path behind the old name with its query,
+   * `{id}` and `{name}` for those of `target`.
    */
   readonly location: string;
 }
 
-/** The sender of a request: the index of its token, or the id of an App's installation, or null without a token. */
+/**
+ * The sender of a request: the index of its token, or the id of an App's
+ * installation, or null without a token.
+ */
 export type Account = number | null;
 
-/** GitHub's largest quota; benches have a larger one, and are not held to a pace. */
+/**
+ * GitHub's largest quota; benches have a larger one, and are not held to a
+ * pace.
+ */
 const MAX_QUOTA = 15_000;
 const POINTS_PER_MINUTE = 900;
 
 type QuotaResource = "core" | "graphql";
-/** `spent` counts the points that were taken since {@linkcode GithubState.resetCounts}. */
+/**
+ * `spent` counts the points that were taken since {@linkcode
+ * GithubState.resetCounts}.
+ */
 type Quota = Record<"limit" | "remaining" | "resetAtMs" | "spent", number>;
 
 const HOUR_MS = 3_600_000;
@@ -61,8 +75,8 @@ export class GithubState {
   }
 
   /**
-   * Whether an account may see a repository: with a token all of them, as with GitHub's `repo` scope, with that of an
-   * installation those of its owner.
+   * Whether an account may see a repository: with a token all of them, as with
+   * GitHub's `repo` scope, with that of an installation those of its owner.
    */
   sees(account: Account, { visibility, owner }: HostedRepository): boolean {
     return visibility === "public" ||
@@ -111,7 +125,10 @@ export class GithubState {
       this.find(this.redirectOf(fullName)?.target?.id ?? 0);
   }
 
-  /** {@linkcode find}, for changing its fields. @throws {Error} if there is none. */
+  /**
+   * {@linkcode find}, for changing its fields. @throws {Error} if there is
+   * none.
+   */
   get(fullName: string): HostedRepository {
     const repository = this.find(fullName);
     if (repository !== null) return repository;
@@ -128,7 +145,10 @@ export class GithubState {
     this.get(fullName).visibility = visibility;
   }
 
-  /** Renames or moves a repository; the old name answers 301, at GitHub to the address by id. */
+  /**
+   * Renames or moves a repository; the old name answers 301, at GitHub to the
+   * address by id.
+   */
   rename(
     from: string,
     to: string,
@@ -160,7 +180,10 @@ export class GithubState {
     this.revoked.add(token);
   }
 
-  /** The sender with this `Authorization` header; undefined for a token that is unknown or revoked. */
+  /**
+   * The sender with this `Authorization` header; undefined for a token that is
+   * unknown or revoked.
+   */
   accountOf(authorization: string | null): Account | undefined {
     if (authorization === null) return null;
     const [, bearer, basic] =
@@ -171,7 +194,10 @@ export class GithubState {
     return this.tokens.get(token) ?? this.app.installationOf(token);
   }
 
-  /** The quota of a token, or of clients without one (null), to look at or to change. */
+  /**
+   * The quota of a token, or of clients without one (null), to look at or to
+   * change.
+   */
   quota(token: string | null, resource: QuotaResource = "core"): Quota {
     const account = token === null ? null : this.tokens.get(token);
     if (account !== undefined) return this.quotaOf(account, resource);
@@ -179,8 +205,9 @@ export class GithubState {
   }
 
   /**
-   * An account's quota: 60 requests an hour without a token, 5,000 with one, GraphQL points apart. It is full again once
-   * its hour is over. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+   * An account's quota: 60 requests an hour without a token, 5,000 with one,
+   * GraphQL points apart. It is full again once its hour is over.
+   * https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
    */
   protected quotaOf(account: Account, resource: QuotaResource): Quota {
     const limit = account === null ? 60 : 5000;
@@ -195,7 +222,10 @@ export class GithubState {
     return quota;
   }
 
-  /** Counts a request of a token; whether that is over the secondary limit of 900 points a minute. */
+  /**
+   * Counts a request of a token; whether that is over the secondary limit of
+   * 900 points a minute.
+   */
   protected isOverPace(account: number): boolean {
     const isLarge = this.quotaOf(account, "core").limit > MAX_QUOTA;
     return this.isOver(

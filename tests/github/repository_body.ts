@@ -1,9 +1,13 @@
-// The body of `GET /repos/{owner}/{repo}`: every field that GitHub's OpenAPI description requires, most of them
-// addresses that follow from the repository's name.
+// The body of `GET /repos/{owner}/{repo}`: every field that GitHub's OpenAPI
+// description requires, most of them addresses that follow from the
+// repository's name.
 
 import type { HostedRepository } from "./github_state.ts";
 
-/** Of addresses below the repository's own: what follows `_url`'s name, where it differs from that name. */
+/**
+ * Of addresses below the repository's own: what follows `_url`'s name, where it
+ * differs from that name.
+ */
 const REPOSITORY_URLS: Readonly<Record<string, string>> = {
   archive: "{archive_format}{/ref}",
   assignees: "assignees{/user}",

@@ -1,16 +1,20 @@
-// The usual start of a test: one Git repository, served by one double, both removed at the end. Beside it, what tests
-// watch of the double, and the deliveries of a webhook as GitHub signs them.
+// The usual start of a test: one Git repository, served by one double, both
+// removed at the end. Beside it, what tests watch of the double, and the
+// deliveries of a webhook as GitHub signs them.
 
 import { createHmac } from "node:crypto";
 import { type GitFiles, makeGitRepository } from "./git_repository.ts";
 import { GithubDouble } from "./github_double.ts";
 
-/** A double that serves one repository; `url` is the API's address of the repository. */
+/**
+ * A double that serves one repository; `url` is the API's address of the
+ * repository.
+ */
 export type ServedRepository = Awaited<ReturnType<typeof serveRepository>>;
 
 /**
- * Makes a repository of these files and serves it as `octo/site`. `await using` closes both, and throws on requests that
- * the double did not expect.
+ * Makes a repository of these files and serves it as `octo/site`. `await using`
+ * closes both, and throws on requests that the double did not expect.
  */
 export async function serveRepository(
   files: GitFiles,
@@ -32,8 +36,9 @@ export async function serveRepository(
 }
 
 /**
- * The ids of the blobs (or, from the raw host, paths) requested from now on, by GraphQL, the blobs API or the raw host,
- * in order; empty the list to count anew.
+ * The ids of the blobs (or, from the raw host, paths) requested from now on, by
+ * GraphQL, the blobs API or the raw host, in order; empty the list to count
+ * anew.
  */
 export function watchBlobs(gh: GithubDouble): string[] {
   const requested: string[] = [];
@@ -67,7 +72,10 @@ export function watchHistory(gh: GithubDouble): string[][] {
   return asked;
 }
 
-/** `X-Hub-Signature-256` of a body (docs.github.com, "Validating webhook deliveries"). */
+/**
+ * `X-Hub-Signature-256` of a body (docs.github.com, "Validating webhook
+ * deliveries").
+ */
 export function signatureOf(
   body: string | Uint8Array<ArrayBuffer>,
   secret: string,

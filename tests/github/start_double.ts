@@ -1,5 +1,6 @@
-// A GitHub double on a thread of its own, for benches, whose work must not delay its answers. The thread runs this file
-// too: each message to it is a call, answered at the port that comes with it.
+// A GitHub double on a thread of its own, for benches, whose work must not
+// delay its answers. The thread runs this file too: each message to it is a
+// call, answered at the port that comes with it.
 
 import { type GeneratedFiles, generateFiles } from "./generated_files.ts";
 import {
@@ -11,18 +12,27 @@ import { GithubDouble } from "./github_double.ts";
 
 /** What the thread serves. */
 export interface DoubleConfig {
-  /** By name; `dir` is the folder of a {@linkcode GitRepository} that another thread has made and may change. */
+  /**
+   * By name; `dir` is the folder of a {@linkcode GitRepository} that another
+   * thread has made and may change.
+   */
   repositories: Record<
     string,
     { files: Record<string, GitContent> } | { generate: GeneratedFiles } | {
       dir: string;
     }
   >;
-  /** A token that the double accepts, with quota without end; null gives clients without one that quota. */
+  /**
+   * A token that the double accepts, with quota without end; null gives clients
+   * without one that quota.
+   */
   token: string | null;
 }
 
-/** `set` sets fields, `release` ends every wait; the others are methods and fields of the double. */
+/**
+ * `set` sets fields, `release` ends every wait; the others are methods and
+ * fields of the double.
+ */
 interface Call {
   readonly name:
     | ("set" | "release" | "up" | "down")

@@ -9,7 +9,10 @@ import { startSite } from "../site.ts";
 
 const FILES = { "posts/a.md": "" };
 const LIST = listPath();
-/** Each of them once became part of the path or the query of the request's URL, or of links. */
+/**
+ * Each of them once became part of the path or the query of the request's URL,
+ * or of links.
+ */
 const NO_HOSTS = [
   "evil.test/x",
   "evil.test?x",

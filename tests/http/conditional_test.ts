@@ -1,4 +1,5 @@
-// Validators and codings: strong tags, one per coding, compared weakly; gzip where the client accepts it.
+// Validators and codings: strong tags, one per coding, compared weakly; gzip
+// where the client accepts it.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { addGzip, negotiateBody, readyBody } from "../../lib/http/responses.ts";

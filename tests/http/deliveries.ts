@@ -1,4 +1,5 @@
-// Deliveries as GitHub signs them, and two services on one store, of which only the first receives pushes.
+// Deliveries as GitHub signs them, and two services on one store, of which only
+// the first receives pushes.
 
 import { assertEquals } from "@std/assert";
 import { signatureOf } from "../github/served_repository.ts";
@@ -61,7 +62,9 @@ export async function deliver(
     : `${response.status} ${JSON.parse(text).code}`;
 }
 
-/** Two services that share a store, of which only the first receives deliveries. */
+/**
+ * Two services that share a store, of which only the first receives deliveries.
+ */
 async function startTwo(store: SharedStore) {
   const env = { ...ENV, MISSES_PER_MINUTE: "0", KV_PATH: store.path };
   const site = await startSite(FILES, { env });
@@ -83,14 +86,20 @@ async function shownBy(service: TestService): Promise<string> {
   return (await response.json()).repository.commit;
 }
 
-/** Waits until work that takes no time of the test's clock is done; fails by never ending. */
+/**
+ * Waits until work that takes no time of the test's clock is done; fails by
+ * never ending.
+ */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!await condition()) {
     await new Promise((resume) => setTimeout(resume, 1));
   }
 }
 
-/** Pushes, and delivers to the first service; gives how long each of the two took to show each push, in ms of their clock. */
+/**
+ * Pushes, and delivers to the first service; gives how long each of the two
+ * took to show each push, in ms of their clock.
+ */
 export async function pushWithHook(
   store: SharedStore,
   count: number,

@@ -109,7 +109,8 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
   }
 });
 
-// Fresh's own way from a folder to routes is in its dev and build modules, which the stand-in does not have.
+// Fresh's own way from a folder to routes is in its dev and build modules,
+// which the stand-in does not have.
 Deno.test({
   name: "mountRoutes() and Fresh's own crawler agree on routes/",
   ignore: !isPublished,
@@ -145,7 +146,10 @@ Deno.test({
   },
 });
 
-/** An app that returns the matched route, ahead of every other middleware and handler. */
+/**
+ * An app that returns the matched route, ahead of every other middleware and
+ * handler.
+ */
 function reporting(): fresh.App<unknown> {
   return new fresh.App({ mode: "development" })
     .use((ctx) => new Response(`${ctx.route} ${JSON.stringify(ctx.params)}`));
@@ -156,7 +160,9 @@ async function matched(app: fresh.App<unknown>, path: string): Promise<string> {
     .text();
 }
 
-/** Registers a folder's routes as a build of Fresh would, without the bundler. */
+/**
+ * Registers a folder's routes as a build of Fresh would, without the bundler.
+ */
 async function crawl(
   app: fresh.App<unknown>,
   routeDir: string,

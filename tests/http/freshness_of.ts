@@ -1,12 +1,15 @@
-// The headers of a list about its age, in a form that is short to compare; and the wait for compression, which runs in the
-// background.
+// The headers of a list about its age, in a form that is short to compare; and
+// the wait for compression, which runs in the background.
 
 import { assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
 import { listPath, type TestService } from "../service.ts";
 import type { Site } from "../site.ts";
 
-/** The slugs of a list, its `Cache-Status` without the cache's name, and its `Age`; status and code of a problem. */
+/**
+ * The slugs of a list, its `Cache-Status` without the cache's name, and its
+ * `Age`; status and code of a problem.
+ */
 export async function freshnessOf(site: Site, path = listPath()) {
   const response = await site.service.get(path);
   const { items, code } = await response.json();
@@ -21,7 +24,10 @@ export async function freshnessOf(site: Site, path = listPath()) {
   ];
 }
 
-/** Resolves when a cached response has its gzip coding. @throws {Error} when it never gets one. */
+/**
+ * Resolves when a cached response has its gzip coding. @throws {Error} when it
+ * never gets one.
+ */
 export async function gzipReady(
   { services: { responses } }: TestService,
   path: string,

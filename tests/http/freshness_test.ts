@@ -1,5 +1,6 @@
-// How old a response may be, and its headers for that: `Age`, `Cache-Control` and `Cache-Status`, second by second. Each
-// kind of outage is in tests/source/outage_test.ts.
+// How old a response may be, and its headers for that: `Age`, `Cache-Control`
+// and `Cache-Status`, second by second. Each kind of outage is in
+// tests/source/outage_test.ts.
 
 import { assertEquals } from "@std/assert";
 import { sourceFailed } from "../../lib/errors.ts";

@@ -1,4 +1,5 @@
-// The documents as pages: all of them are there, with links to each other that lead somewhere.
+// The documents as pages: all of them are there, with links to each other that
+// lead somewhere.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";

@@ -1,4 +1,5 @@
-// A client that speaks HTTP/2 without TLS and takes no body: its window for each stream is 0 (RFC 9113, 6.9.2).
+// A client that speaks HTTP/2 without TLS and takes no body: its window for
+// each stream is 0 (RFC 9113, 6.9.2).
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS = 1;
@@ -31,7 +32,10 @@ function frame(
     .concat(payload);
 }
 
-/** Text as a literal that is not remembered, under a name of the static table (RFC 7541, 6.2.2). */
+/**
+ * Text as a literal that is not remembered, under a name of the static table
+ * (RFC 7541, 6.2.2).
+ */
 function field(name: number, value: string): number[] {
   const bytes = bytesOf(value);
   const rest = bytes.length - 127;
@@ -41,7 +45,10 @@ function field(name: number, value: string): number[] {
   return [name, ...length, ...bytes];
 }
 
-/** Opens as many GET requests as that, over as few connections as may be, and takes no byte of a body. */
+/**
+ * Opens as many GET requests as that, over as few connections as may be, and
+ * takes no byte of a body.
+ */
 export async function openStreams(
   port: number,
   path: string,

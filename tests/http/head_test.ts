@@ -1,4 +1,5 @@
-// HEAD over a real connection: the headers of GET with the same `Accept-Encoding` in the same cache state, and no body.
+// HEAD over a real connection: the headers of GET with the same
+// `Accept-Encoding` in the same cache state, and no body.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
@@ -16,10 +17,14 @@ const ITEMS = ["json", "raw"].map((format) =>
 Deno.test("HEAD is GET without a body in every case", async () => {
   await using site = await startSite(FILES);
   const { service, service: { clock }, gh } = site;
-  // Another service, so that the cache is as cold for the one method as for the other.
+  // Another service, so that the cache is as cold for the one method as for the
+  // other.
   await using other = await startService({ github: gh, clock });
   const [forGet, forHead] = [service.listen(), other.listen()];
-  /** Sends GET to the one and HEAD to the other, and compares. Gives the response to GET. */
+  /**
+   * Sends GET to the one and HEAD to the other, and compares. Gives the
+   * response to GET.
+   */
   const compare = async (
     path: string,
     ...headers: string[]

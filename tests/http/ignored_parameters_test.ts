@@ -1,4 +1,5 @@
-// Unknown parameters are named in `warnings`, and in the cache as far as they are shown.
+// Unknown parameters are named in `warnings`, and in the cache as far as they
+// are shown.
 
 import { assertEquals } from "@std/assert";
 import { changesPath, itemPath, listPath } from "../service.ts";

@@ -1,5 +1,6 @@
-// Memory of large responses, while they are made and sent: bounded for all together, released in every case, and not
-// reserved for a response without a body.
+// Memory of large responses, while they are made and sent: bounded for all
+// together, released in every case, and not reserved for a response without a
+// body.
 
 import { assert, assertEquals } from "@std/assert";
 import { LargeBodies, pacedBody } from "../../lib/http/paced_body.ts";
@@ -28,7 +29,10 @@ const LARGE = [
 
 const MAX_BYTES = 70 * MIB;
 
-/** A service whose large responses share {@linkcode MAX_BYTES}; none waits for them. */
+/**
+ * A service whose large responses share {@linkcode MAX_BYTES}; none waits for
+ * them.
+ */
 async function start(files: Record<string, string> = FILES) {
   let memory!: FairQueue;
   const site = await startSite(files, {
@@ -46,7 +50,10 @@ async function start(files: Record<string, string> = FILES) {
       return Object.assign(services, { responseMemory: memory, largeBodies });
     },
   });
-  /** The response, its body unread. The memory that it was made in is released when the others are. */
+  /**
+   * The response, its body unread. The memory that it was made in is released
+   * when the others are.
+   */
   const send = async (path: string, options?: RequestOptions) => {
     const response = await site.service.send(path, options);
     await turns();

@@ -1,4 +1,5 @@
-// Misses, checks and processor time cost, hits do not; a client is counted by its address.
+// Misses, checks and processor time cost, hits do not; a client is counted by
+// its address.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -11,7 +12,10 @@ import { startSite } from "../site.ts";
 
 const FILES = { "posts/a.md": "", "pages/b.md": "" };
 
-/** A site whose clients have so many misses a minute, and the status of a list of one of its repositories. */
+/**
+ * A site whose clients have so many misses a minute, and the status of a list
+ * of one of its repositories.
+ */
 async function start(misses: number, env: Record<string, string> = {}) {
   const site = await startSite(FILES, {
     env: { MISSES_PER_MINUTE: `${misses}`, ...env },

@@ -1,4 +1,5 @@
-// Methods and paths without a route, over a real connection where no client library would send them.
+// Methods and paths without a route, over a real connection where no client
+// library would send them.
 
 import { assertEquals } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";

@@ -1,4 +1,5 @@
-// Each request has an id that its response and its log line share. leaks_test.ts tests what the log must not contain.
+// Each request has an id that its response and its log line share.
+// leaks_test.ts tests what the log must not contain.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import project from "../../deno.json" with { type: "json" };

@@ -33,7 +33,8 @@ async function compressed({ body }: ResponseEntry): Promise<void> {
 Deno.test("ResponseCache compresses what it stores once", async () => {
   const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
   const refused = await entryOf(new Uint8Array(110_000));
-  // Half of it is as good as random: its two codings together are larger than one may be.
+  // Half of it is as good as random: its two codings together are larger than
+  // one may be.
   const bytes = new Uint8Array(90_000);
   bytes.set(randomBytes(45_000));
   const first = await entryOf(bytes);

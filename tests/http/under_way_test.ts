@@ -1,5 +1,5 @@
-// Requests under way: bounded for each client, over HTTP/1.1 and HTTP/2, cached or not; and responses over 64 KiB, which
-// are sent in pieces as they are read.
+// Requests under way: bounded for each client, over HTTP/1.1 and HTTP/2, cached
+// or not; and responses over 64 KiB, which are sent in pieces as they are read.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";

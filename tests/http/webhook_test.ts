@@ -1,4 +1,5 @@
-// Deliveries of GitHub's webhook, genuine and not, to one process and to several that share a store.
+// Deliveries of GitHub's webhook, genuine and not, to one process and to
+// several that share a store.
 
 import {
   assert,
@@ -33,7 +34,10 @@ import { freshnessOf } from "./freshness_of.ts";
 const FILES = { "posts/a.md": "" };
 const encoder = new TextEncoder();
 
-/** Waits for the checks that a delivery caused; they are started before it is answered. */
+/**
+ * Waits for the checks that a delivery caused; they are started before it is
+ * answered.
+ */
 async function settled({ services }: TestService): Promise<void> {
   await (services.sourceOf("octo") as CachedSource).refs.settled();
 }
@@ -267,7 +271,10 @@ Deno.test("deliveries check a repository at most once a second", async () => {
   assertEquals(await checks(), 3);
 });
 
-/** A signed delivery of `size` bytes, of which `given` come at once and more when `send` is called. */
+/**
+ * A signed delivery of `size` bytes, of which `given` come at once and more
+ * when `send` is called.
+ */
 function slowDelivery(size: number, given: number) {
   const bytes = new Uint8Array(size).fill(32);
   encoder.encodeInto(push(), bytes);
@@ -376,7 +383,8 @@ testOnEachStore(
   },
 );
 
-// The example of https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
+// The example of
+// https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
 const SECRET = "It's a Secret to Everybody";
 const BODY = encoder.encode("Hello, World!");
 const HEX = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";

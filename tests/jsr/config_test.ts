@@ -1,4 +1,5 @@
-// jsr/config.ts in a copy of the project's configuration, against a registry made of the stand-ins and against none.
+// jsr/config.ts in a copy of the project's configuration, against a registry
+// made of the stand-ins and against none.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";

@@ -1,5 +1,6 @@
-// Fresh as this service relies on it, beside what tests/http/file_routes_test.ts tests. The same tests run on the stand-in
-// and the published package.
+// Fresh as this service relies on it, beside what
+// tests/http/file_routes_test.ts tests. The same tests run on the stand-in and
+// the published package.
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { App, HttpError } from "fresh";

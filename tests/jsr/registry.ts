@@ -1,5 +1,6 @@
-// A registry of packages as JSR serves them, made of folders on this machine; Deno uses it where JSR_URL names it.
-// Like `deno publish`, it puts what a folder's deno.json imports in the place of bare names.
+// A registry of packages as JSR serves them, made of folders on this machine;
+// Deno uses it where JSR_URL names it. Like `deno publish`, it puts what a
+// folder's deno.json imports in the place of bare names.
 
 import { join, SEPARATOR } from "@std/path";
 import { readdir } from "node:fs/promises";
@@ -11,7 +12,10 @@ interface Package {
   readonly imports?: Record<string, string>;
 }
 
-/** Serves folders that have a deno.json with a name, on the loopback interface; `requested` are the paths asked for. */
+/**
+ * Serves folders that have a deno.json with a name, on the loopback interface;
+ * `requested` are the paths asked for.
+ */
 export async function serveRegistry(folders: readonly string[], port = 0) {
   const files = new Map<string, string>();
   for (const folder of folders) await addPackage(files, folder);
@@ -84,5 +88,6 @@ function resolveImports(text: string, imports: Record<string, string>): string {
   );
 }
 
-// By hand, with folders as arguments, it serves until it is stopped; see CONTRIBUTING.md.
+// By hand, with folders as arguments, it serves until it is stopped; see
+// CONTRIBUTING.md.
 if (import.meta.main) console.log((await serveRegistry(Deno.args, 8990)).url);

@@ -1,5 +1,6 @@
-// @std/assert and eTag() of @std/http as the service and its tests rely on them; tests/http/conditional_test.ts does so for
-// acceptsEncodings(). The same tests run on the stand-ins and the published packages.
+// @std/assert and eTag() of @std/http as the service and its tests rely on
+// them; tests/http/conditional_test.ts does so for acceptsEncodings(). The same
+// tests run on the stand-ins and the published packages.
 
 import {
   assert,
@@ -15,7 +16,9 @@ import {
 } from "@std/assert";
 import { eTag } from "@std/http";
 
-/** Proves that an assertion fails, without relying on the assertions under test. */
+/**
+ * Proves that an assertion fails, without relying on the assertions under test.
+ */
 async function mustFail(...assertions: (() => unknown)[]): Promise<void> {
   for (const assertion of assertions) {
     const error = await Promise.try(assertion).then(

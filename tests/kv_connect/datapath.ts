@@ -1,5 +1,6 @@
-// The messages of KV Connect's data path (denoland/denokv, proto/kv-connect.md and proto/schema/datapath.proto), as far
-// as the service uses them. Enumerations are whole numbers here, which is the same on the wire.
+// The messages of KV Connect's data path (denoland/denokv, proto/kv-connect.md
+// and proto/schema/datapath.proto), as far as the service uses them.
+// Enumerations are whole numbers here, which is the same on the wire.
 
 import {
   create,
@@ -54,7 +55,8 @@ export interface Messages {
   };
 }
 
-// Each field: name, number, type; `*` in front of a type: repeated. A type that is not a scalar is a message.
+// Each field: name, number, type; `*` in front of a type: repeated. A type that
+// is not a scalar is a message.
 const fields: Record<string, string> = {
   SnapshotRead: "ranges 1 *ReadRange",
   ReadRange: "start 1 BYTES, end 2 BYTES, limit 3 INT32",

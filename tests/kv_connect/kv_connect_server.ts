@@ -1,6 +1,7 @@
-// A remote Deno KV for tests: KV Connect, version 3 (denoland/denokv, proto/kv-connect.md), on top of a local Deno KV in
-// memory. It counts requests, and is slow, fails, moves or goes away on request. It sets, deletes, checks and watches;
-// nothing expires.
+// A remote Deno KV for tests: KV Connect, version 3 (denoland/denokv,
+// proto/kv-connect.md), on top of a local Deno KV in memory. It counts
+// requests, and is slow, fails, moves or goes away on request. It sets,
+// deletes, checks and watches; nothing expires.
 //
 //   await using server = await KvConnectServer.start();
 //   using kv = await server.open();
@@ -17,7 +18,9 @@ import {
   Status,
 } from "./datapath.ts";
 
-/** Kinds of requests; the answer to `metadata` has the address for the others. */
+/**
+ * Kinds of requests; the answer to `metadata` has the address for the others.
+ */
 export type KvOperation =
   | "metadata"
   | "snapshot_read"
@@ -36,17 +39,27 @@ const BYTES = 3;
 export class KvConnectServer implements AsyncDisposable {
   /** KV_PATH, which is a URL here. */
   path = "";
-  /** What DENO_KV_ACCESS_TOKEN must be. Once this changes, clients that have the old one are refused. */
+  /**
+   * What DENO_KV_ACCESS_TOKEN must be. Once this changes, clients that have the
+   * old one are refused.
+   */
   token = TOKEN;
-  /** Base of the data path. Once this changes, the old one answers 503; clients get the new one with their next metadata. */
+  /**
+   * Base of the data path. Once this changes, the old one answers 503; clients
+   * get the new one with their next metadata.
+   */
   endpoint = "/v3";
-  /** Life of the metadata. Deno's client requests it again 10 s before its end, and once a minute at least. */
+  /**
+   * Life of the metadata. Deno's client requests it again 10 s before its end,
+   * and once a minute at least.
+   */
   metadataTtlMs = 3_600_000;
   /** Real time that passes before each answer. */
   latencyMs = 0;
   /**
-   * The status of a failed answer, given instead of the operation, or null; `count` counts requests from 1. Deno's client
-   * repeats without end what fails with 500 or more.
+   * The status of a failed answer, given instead of the operation, or null;
+   * `count` counts requests from 1. Deno's client repeats without end what
+   * fails with 500 or more.
    */
   fault: (operation: KvOperation, count: number) => number | null = () => null;
   /** Requests so far, refused ones included; clear it to count anew. */
@@ -57,7 +70,10 @@ export class KvConnectServer implements AsyncDisposable {
   #closing = new AbortController();
 
   private constructor(
-    /** Values as they travel, each key as bytes that are one part of a key: these sort as the bytes do. */
+    /**
+     * Values as they travel, each key as bytes that are one part of a key:
+     * these sort as the bytes do.
+     */
     readonly local: Deno.Kv,
     file: string,
   ) {
@@ -68,7 +84,10 @@ export class KvConnectServer implements AsyncDisposable {
       : bytes.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
   }
 
-  /** Starts a server on a free port, or on this one, with an empty database or the one in a file. */
+  /**
+   * Starts a server on a free port, or on this one, with an empty database or
+   * the one in a file.
+   */
   static async start(
     { port = 0, file = ":memory:" } = {},
   ): Promise<KvConnectServer> {
@@ -97,7 +116,10 @@ export class KvConnectServer implements AsyncDisposable {
     this.path = `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
-  /** Ends every watch and stops listening: connections are refused. What is stored stays. */
+  /**
+   * Ends every watch and stops listening: connections are refused. What is
+   * stored stays.
+   */
   async down(): Promise<void> {
     this.#closing.abort();
     await this.#server?.shutdown();
@@ -193,7 +215,8 @@ export class KvConnectServer implements AsyncDisposable {
       if (mutationType === MutationType.DELETE) atomic.delete([key]);
       else if (mutationType === MutationType.SET) {
         const { data, encoding } = value!;
-        // A copy: KV stores the whole buffer behind a view. Bytes as they are, since they may be as long as KV allows.
+        // A copy: KV stores the whole buffer behind a view. Bytes as they are,
+        // since they may be as long as KV allows.
         atomic.set(
           [key],
           encoding === BYTES ? data.slice() : { data: data.slice(), encoding },

@@ -1,5 +1,6 @@
-// Values of every kind, by Deno's own client. Checks and watches are in change_feed_test.ts, many keys in
-// kv_tier_test.ts, faults, refused tokens, endpoints that move and a server that goes away in remote_kv_slow_test.ts.
+// Values of every kind, by Deno's own client. Checks and watches are in
+// change_feed_test.ts, many keys in kv_tier_test.ts, faults, refused tokens,
+// endpoints that move and a server that goes away in remote_kv_slow_test.ts.
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { testOnEachStore } from "./shared_stores.ts";

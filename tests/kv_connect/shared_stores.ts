@@ -1,5 +1,6 @@
-// The stores that several processes may share: a SQLite file, a remote store, and denokv where DENOKV names its program.
-// A suite for shared stores runs on each of them.
+// The stores that several processes may share: a SQLite file, a remote store,
+// and denokv where DENOKV names its program. A suite for shared stores runs on
+// each of them.
 //
 //   testOnEachStore("two processes share a value", async (store) => {
 //     const [one, other] = [await store.open(), await store.open()];

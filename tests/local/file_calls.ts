@@ -1,4 +1,5 @@
-// Changes of files at an exact moment: before or after a call of Deno's that the scan of a folder makes.
+// Changes of files at an exact moment: before or after a call of Deno's that
+// the scan of a folder makes.
 
 type Name = "lstat" | "readDir" | "realPath";
 type Call = (path: string) => unknown;

@@ -40,7 +40,10 @@ async function withFile(text: string) {
     dir,
     path,
     work: noWork(),
-    /** Some time after the last change, by which it can be told from a later one. */
+    /**
+     * Some time after the last change, by which it can be told from a later
+     * one.
+     */
     async scan(laterMs = 2_000) {
       const { ctime, mtime } = await Deno.lstat(path);
       const clock = new TestClock((ctime ?? mtime)!.getTime() + laterMs);
@@ -98,7 +101,10 @@ Deno.test("readExact() reads several blocks and no added byte", async () => {
   assertEquals(await readExact(file.dir, "a", scanned), null);
 });
 
-/** A folder `blog` with the file `posts/a.md`, and a folder outside it that may take the place of `posts`. */
+/**
+ * A folder `blog` with the file `posts/a.md`, and a folder outside it that may
+ * take the place of `posts`.
+ */
 async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
   const root = await Deno.makeTempDir({ prefix: "replaced_folder_" });
   const [dir, outside] = [`${root}/blog`, `${root}/outside`];
@@ -165,7 +171,10 @@ Deno.test("scanFolder() shows nothing of a folder that was replaced", async () =
   }
 });
 
-/** Has the folder `posts` be inside or outside at each call for its file `a.md`. It is inside after the last call. */
+/**
+ * Has the folder `posts` be inside or outside at each call for its file `a.md`.
+ * It is inside after the last call.
+ */
 function flipping(
   folders: Awaited<ReturnType<typeof withFolders>>,
   calls: [string, boolean][],
@@ -198,7 +207,8 @@ function flipping(
 }
 
 Deno.test("scanFolder() checks a file before and after it is read", async () => {
-  // A link that is taken away for the check of the real path has to be taken away for the second one too.
+  // A link that is taken away for the check of the real path has to be taken
+  // away for the second one too.
   const first = [["lstat", true], ["realPath", false], ["lstat", true]] as [
     string,
     boolean,
@@ -398,7 +408,9 @@ Deno.test("treeIdOfSorted() is treeId() and yields between slices", async () => 
 
 let latestMs = 0;
 
-/** Lets each look at the time end a slice, and counts the turns of other tasks. */
+/**
+ * Lets each look at the time end a slice, and counts the turns of other tasks.
+ */
 function slowTicks() {
   const real = performance.now;
   // It never goes back, between tests neither.

@@ -1,4 +1,5 @@
-// The history of local checkouts, by git, and what a hostile checkout may not do.
+// The history of local checkouts, by git, and what a hostile checkout may not
+// do.
 
 import { assert, assertEquals } from "@std/assert";
 import { GitHistory } from "../../lib/source/local/git_history.ts";

@@ -1,4 +1,5 @@
-// Beside the suite of the port (tests/source): what is special to folders that change while they are served.
+// Beside the suite of the port (tests/source): what is special to folders that
+// change while they are served.
 
 import {
   assert,
@@ -172,7 +173,8 @@ Deno.test("resolve() charges the request that starts a scan", async () => {
     return Math.round(chargedMs * 100) / 100;
   };
   using _slow = slowScans(folder, 1_000);
-  // 51 names, each read; a request that joins or finds the result is not charged.
+  // 51 names, each read; a request that joins or finds the result is not
+  // charged.
   const both = await Promise.all([resolve(), resolve()]);
   assertEquals(both.toSorted((a, b) => a - b), [0, 7.14]);
   assertEquals(await resolve(), 0);

@@ -91,7 +91,9 @@ export class SampleFolder implements AsyncDisposable {
     return [...entries].map(({ name, kind }) => [name, kind]);
   }
 
-  /** What is read at a path by the id of this content: its text, or the error. */
+  /**
+   * What is read at a path by the id of this content: its text, or the error.
+   */
   async read(
     snapshot: Snapshot,
     path: string,

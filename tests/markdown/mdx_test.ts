@@ -1,4 +1,5 @@
-// MDX as HTML: the text is that of its Markdown, and nothing of the program is left.
+// MDX as HTML: the text is that of its Markdown, and nothing of the program is
+// left.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type DefaultTreeAdapterTypes, parseFragment } from "parse5";
@@ -9,7 +10,10 @@ import { renderMarkdown } from "../../lib/content/render_markdown.ts";
 const STEPS = [1, 3, 7, 9, 11, 13, 17];
 const FENCE = "```";
 
-/** Shapes of documentation in MDX, each beside its Markdown. The program has the word PROGRAM in each of its parts. */
+/**
+ * Shapes of documentation in MDX, each beside its Markdown. The program has the
+ * word PROGRAM in each of its parts.
+ */
 const SHAPES: readonly { mdx: string; markdown: string; names?: string }[] = [
   {
     mdx:

@@ -1,5 +1,6 @@
-// Markdown that tries to run `alert(1)`, to dress up as the page, or to take its names, after the categories of OWASP's
-// XSS filter evasion and DOM clobbering cheat sheets. Each is used as it is.
+// Markdown that tries to run `alert(1)`, to dress up as the page, or to take
+// its names, after the categories of OWASP's XSS filter evasion and DOM
+// clobbering cheat sheets. Each is used as it is.
 
 /** One payload an entry. */
 export const payloads: readonly string[] = [

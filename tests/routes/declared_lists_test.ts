@@ -1,4 +1,5 @@
-// Lists by the names that a repository declares for its CMS. What each system's configuration means is in cms_test.ts.
+// Lists by the names that a repository declares for its CMS. What each system's
+// configuration means is in cms_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
 import {
@@ -9,7 +10,10 @@ import {
 } from "../service.ts";
 import { startSite } from "../site.ts";
 
-/** The folder of a collection, the file that declares it, and its items' paths inside of the folder. */
+/**
+ * The folder of a collection, the file that declares it, and its items' paths
+ * inside of the folder.
+ */
 async function look(
   service: TestService,
   collection: string,

@@ -1,4 +1,5 @@
-// Feeds read by Python's feedparser, which names what is not well-formed or out of place. It is installed by pip.
+// Feeds read by Python's feedparser, which names what is not well-formed or out
+// of place. It is installed by pip.
 
 import { assertEquals } from "@std/assert";
 import { listPath, startService } from "../service.ts";

@@ -1,4 +1,5 @@
-// `includeHistory`: the changes that git names, what they cost, and what happens where GitHub does not give them.
+// `includeHistory`: the changes that git names, what they cost, and what
+// happens where GitHub does not give them.
 
 import { assert, assertEquals } from "@std/assert";
 import type { GitRepository } from "../github/git_repository.ts";
@@ -134,7 +135,10 @@ Deno.test("sort=lastChanged.date is the order of git's dates", async () => {
   assertEquals(asked.length, 2);
 });
 
-/** Answers histories at once, without git. Returns the number of files of each query, and the most at a time. */
+/**
+ * Answers histories at once, without git. Returns the number of files of each
+ * query, and the most at a time.
+ */
 function fakeHistory({ gh }: Site, isDown = () => false) {
   const seen = { sizes: [] as number[], most: 0 };
   let running = 0;

@@ -1,4 +1,5 @@
-// Markdown as HTML, in lists and items: what is there, where its links lead, and how often it is rendered.
+// Markdown as HTML, in lists and items: what is there, where its links lead,
+// and how often it is rendered.
 
 import { assert, assertEquals } from "@std/assert";
 import { watchBlobs } from "../github/served_repository.ts";
@@ -192,7 +193,8 @@ Deno.test("fields cuts items to their named keys", async () => {
   });
   assertEquals(await named("words,excerpt"), { excerpt, words: 13 });
   assertEquals(await named("body,name"), { name: "first.md", body });
-  // An error is sent with what it is about, and only then, though the file was read.
+  // An error is sent with what it is about, and only then, though the file was
+  // read.
   const keysOf = async (fields: string) =>
     Object.keys(await named(fields, "broken.md") as object);
   assertEquals(await keysOf("frontMatter"), ["frontMatterError"]);

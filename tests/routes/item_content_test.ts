@@ -1,5 +1,6 @@
-// One file, as JSON and by `format=raw`: the exact bytes, under headers that prevent a browser from running them. All
-// fields of a body are compared in tests/api/openapi_test.ts.
+// One file, as JSON and by `format=raw`: the exact bytes, under headers that
+// prevent a browser from running them. All fields of a body are compared in
+// tests/api/openapi_test.ts.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ProblemBody } from "../../lib/api/contract.ts";

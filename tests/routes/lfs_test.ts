@@ -1,4 +1,5 @@
-// Files that Git LFS keeps, over HTTP: what their items say, their bytes, and what goes wrong with them.
+// Files that Git LFS keeps, over HTTP: what their items say, their bytes, and
+// what goes wrong with them.
 
 import { assert, assertEquals } from "@std/assert";
 import type { ItemBody } from "../../lib/api/contract.ts";
@@ -13,7 +14,10 @@ const PICTURE = Uint8Array.from({ length: 5_000 }, (_, index) => index % 251);
 const TEXT = "---\ntitle: Kept by LFS\n---\n\n# Kept\n\n![A picture](a.png)\n";
 const MIB = 1 << 20;
 
-/** Pointers as git-lfs writes them: a picture, a text, one over the limit, a missing object, one with other bytes. */
+/**
+ * Pointers as git-lfs writes them: a picture, a text, one over the limit, a
+ * missing object, one with other bytes.
+ */
 async function start(env: Record<string, string> = {}, more: GitFiles = {}) {
   const site = await startSite({}, { env: { MAX_ITEM_MB: "1", ...env } });
   const { gh, repository } = site;

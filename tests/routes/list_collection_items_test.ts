@@ -1,5 +1,5 @@
-// A list's facts about each item, compared with Git; its pages and links. All fields of a body are compared in
-// tests/api/openapi_test.ts.
+// A list's facts about each item, compared with Git; its pages and links. All
+// fields of a body are compared in tests/api/openapi_test.ts.
 
 import { assertEquals } from "@std/assert";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";

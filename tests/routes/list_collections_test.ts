@@ -1,4 +1,5 @@
-// What a repository has: declared collections, folders that hold content, and folders to browse.
+// What a repository has: declared collections, folders that hold content, and
+// folders to browse.
 
 import { assert, assertEquals } from "@std/assert";
 import type { GitFiles } from "../github/git_repository.ts";

@@ -1,5 +1,6 @@
-// A list that carries the front matter or the content of its items: the same as in get-item-content, an error where
-// content is missing, and how often files are read.
+// A list that carries the front matter or the content of its items: the same as
+// in get-item-content, an error where content is missing, and how often files
+// are read.
 
 import { assertEquals } from "@std/assert";
 import { generateFiles } from "../github/generated_files.ts";
@@ -49,7 +50,8 @@ for (const token of ["", "token"]) {
     await using site = await startSite(ODD, { env });
     const { service, gh } = site;
     gh.graphqlStripsBom = true;
-    // Sorted first, so that with a token the front matter of the whole folder is read in batches.
+    // Sorted first, so that with a token the front matter of the whole folder
+    // is read in batches.
     await service.list({ sort: "frontMatter.title" });
     const { items } = await service.list({
       limit: 100,

@@ -1,4 +1,5 @@
-// Each row of the table of errors, caused for real. The test service checks what all problems have in common.
+// Each row of the table of errors, caused for real. The test service checks
+// what all problems have in common.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
@@ -15,7 +16,10 @@ import { TimeLimitError } from "../../lib/thread/compute.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { type Site, startSite } from "../site.ts";
 
-/** Texts that must not reach a client: a token, and messages of the source or of a fault of the service. */
+/**
+ * Texts that must not reach a client: a token, and messages of the source or of
+ * a fault of the service.
+ */
 const CANARIES = ["ghp_canaryToken", "canaryUpstream", "canaryFault"];
 
 /** What a cause needs beside its request, and what its problem has. */
@@ -26,7 +30,10 @@ interface Details {
   readonly arrange?: (site: Site) => unknown;
   /** Seconds of `Retry-After`; absent where there is none. */
   readonly retryAfter?: number;
-  /** In the text of the body, where openapi_test.ts compares no such problem whole. */
+  /**
+   * In the text of the body, where openapi_test.ts compares no such problem
+   * whole.
+   */
   readonly says?: RegExp;
 }
 
@@ -149,7 +156,8 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
 }
 
 Deno.test("every code of the table has a cause", () => {
-  // The first two are below, those of the webhook are in webhook_test.ts, the last is in hostile_trees_test.ts.
+  // The first two are below, those of the webhook are in webhook_test.ts, the
+  // last is in hostile_trees_test.ts.
   const others: ProblemCode[] = [
     ...[
       "service-busy",

@@ -1,5 +1,5 @@
-// Full text search: what is found, in what order, what a hostile query or collection does, and how the index follows a
-// commit.
+// Full text search: what is found, in what order, what a hostile query or
+// collection does, and how the index follows a commit.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../lib/work/clock.ts";

@@ -1,5 +1,5 @@
-// Sorted, filtered lists, their facets, slugs and neighbors over three thousand files, compared with a plain program over
-// the same files.
+// Sorted, filtered lists, their facets, slugs and neighbors over three thousand
+// files, compared with a plain program over the same files.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -45,14 +45,18 @@ const TIMES = [
   " or so",
 ];
 
-/** A path in `posts`, and a text with front matter in which every key is absent somewhere. */
+/**
+ * A path in `posts`, and a text with front matter in which every key is absent
+ * somewhere.
+ */
 function post(number: number): [path: string, text: string] {
   const folder = number % 11 === 0 ? "" : `${2016 + number % 11}/`;
   const path = `posts/${folder}post-${number}.md`;
   if (number % 41 === 0) {
     return [path, `# Post ${number}, without front matter\n`];
   }
-  // Strides that share no factor with their ranges keep the values out of the order of paths.
+  // Strides that share no factor with their ranges keep the values out of the
+  // order of paths.
   const day = new Date(Date.UTC(2016, 0, 1 + number * 7919 % 3001))
     .toISOString().slice(0, 10);
   const lines = [
@@ -77,7 +81,9 @@ interface Item {
   readonly frontMatter: Record<string, unknown> | undefined;
 }
 
-/** Parameters of a list, and where in it the page and the item are, from 0 to 1. */
+/**
+ * Parameters of a list, and where in it the page and the item are, from 0 to 1.
+ */
 interface Query {
   readonly sort: string;
   readonly filters: readonly (readonly [name: string, value: string])[];

@@ -1,5 +1,6 @@
-// The service behind a GitHub that fails in every way while requests keep coming. Known answers stay right, others are
-// problems of the contract, and after each fault everything is as it was.
+// The service behind a GitHub that fails in every way while requests keep
+// coming. Known answers stay right, others are problems of the contract, and
+// after each fault everything is as it was.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Fault } from "../github/github_faults.ts";
@@ -50,7 +51,10 @@ Deno.test("the service goes on through every fault of its source", async () => {
     return `o${owners++}`;
   };
   const known = Array.from({ length: KNOWN }, addOwner);
-  /** Right bodies for the first repository; those of the others differ in its name alone. */
+  /**
+   * Right bodies for the first repository; those of the others differ in its
+   * name alone.
+   */
   const right: string[] = [];
   for (const pathOf of PATHS) {
     right.push(await (await service.get(pathOf("o0"))).text());

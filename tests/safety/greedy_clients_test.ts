@@ -1,5 +1,6 @@
-// Greedy clients against a real process: connections that send nothing or half of something. Clients that read nothing
-// are in large_responses_test.ts, clients that disconnect in tests/source.
+// Greedy clients against a real process: connections that send nothing or half
+// of something. Clients that read nothing are in large_responses_test.ts,
+// clients that disconnect in tests/source.
 
 import { assert, assertEquals } from "@std/assert";
 import { serveTask } from "../run_task.ts";
@@ -7,7 +8,10 @@ import { listPath } from "../service.ts";
 
 const LOCAL = listPath({ owner: "local", repo: "blog" });
 
-/** Many connections, each with these bytes sent on it; fewer where the server takes no more. */
+/**
+ * Many connections, each with these bytes sent on it; fewer where the server
+ * takes no more.
+ */
 async function connectMany(
   port: number,
   count: number,
@@ -61,7 +65,8 @@ Deno.test("more connections than the process may have do not end it", async () =
   for (let attempt = 1; attempt <= 2; attempt++) {
     const greedy = await connectMany(service.port, 300);
     assert(greedy.length >= 80, `${greedy.length}`);
-    // The accept that finds no descriptor left comes a moment after the connection.
+    // The accept that finds no descriptor left comes a moment after the
+    // connection.
     await service.logged("cannot listen, trying again", attempt);
     for (const connection of greedy) connection.close();
     await service.logged("listening", attempt + 1);

@@ -1,4 +1,5 @@
-// Answers of the source that try to lead the token away, to fill the memory, or to pass for other content.
+// Answers of the source that try to lead the token away, to fill the memory, or
+// to pass for other content.
 
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
@@ -10,7 +11,10 @@ const ANONYMOUS = { MISSES_PER_MINUTE: "0" };
 const ENV = { GITHUB_TOKEN: TOKEN, ...ANONYMOUS };
 const ITEM = itemPath({ path: "posts/a.md" });
 const WITH_CONTENT = listPath({ includeContent: true });
-/** How much of an answer is read, in MiB; of a file hardly more than was announced. */
+/**
+ * How much of an answer is read, in MiB; of a file hardly more than was
+ * announced.
+ */
 const BOUNDS_MB = {
   repo: 1,
   commit: 1,
@@ -38,7 +42,10 @@ async function start(
   return site;
 }
 
-/** The status of a response to a request; `what` names the case where it is another one. */
+/**
+ * The status of a response to a request; `what` names the case where it is
+ * another one.
+ */
 async function expectStatus(
   site: Site,
   path: string,
@@ -120,7 +127,8 @@ Deno.test("no redirect leads to another host, port or scheme", async () => {
 Deno.test("an answer that unpacks to more than its bound fails", async () => {
   for (const kind of ["repo", "tree", "tree-recursive", "graphql"] as const) {
     await using site = await start(kind, async (real) => {
-      // JSON may be followed by blanks: a reader of all of them would find the answer right.
+      // JSON may be followed by blanks: a reader of all of them would find the
+      // answer right.
       const long = new Uint8Array((BOUNDS_MB[kind] + 1) << 20).fill(0x20);
       long.set(await (await real()).bytes());
       const packed = new Uint8Array(gzipSync(long, { level: 1 }));
@@ -160,7 +168,10 @@ Deno.test("an answer without end is cut at its bound", async () => {
   }
 });
 
-/** Blanks without end, or nearly, and how many MB of them were sent when the reader left. */
+/**
+ * Blanks without end, or nearly, and how many MB of them were sent when the
+ * reader left.
+ */
 function endlessBody() {
   const { promise, resolve } = Promise.withResolvers<number>();
   const piece = new Uint8Array(1 << 20).fill(0x20);

@@ -1,4 +1,5 @@
-// Hostile requests: which responses they may get, and what of them may ever reach the source.
+// Hostile requests: which responses they may get, and what of them may ever
+// reach the source.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -76,8 +77,9 @@ Deno.test("a request of any size is answered in little time", async () => {
     const { user } = process.cpuUsage(before);
     const text = await response.text();
     assertEquals([what, response.status], [what, expected]);
-    // Of the processor, however busy the machine is. The longest takes some 0.2 s; to go through a megabyte once for
-    // each of its characters would take hours.
+    // Of the processor, however busy the machine is. The longest takes some 0.2
+    // s; to go through a megabyte once for each of its characters would take
+    // hours.
     assert(user < 2_000_000, `${what}: ${user} µs`);
     if (expected !== 200) {
       assert(text.length < 20_000, `${what}: ${text.length} characters`);
@@ -128,7 +130,8 @@ Deno.test("no header makes an unexpected error, or gets into an answer", async (
         const body = await response.text();
         assert([200, 304].includes(response.status), `${response.status}`);
         const shown = [...response.headers].join("\n") + body;
-        // A host that a trusted proxy names is the one thing that is taken over.
+        // A host that a trusted proxy names is the one thing that is taken
+        // over.
         const rest = shown.replaceAll(
           /http:\/\/[\w.:-]*evilcanary[\w.:-]*\//g,
           "",

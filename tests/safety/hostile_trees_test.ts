@@ -1,5 +1,6 @@
-// Trees as no Git would make them. An answer is right as far as it goes, or says that the source failed; it never leads
-// out of the repository, and never costs more than its bounds.
+// Trees as no Git would make them. An answer is right as far as it goes, or
+// says that the source failed; it never leads out of the repository, and never
+// costs more than its bounds.
 
 import { assert, assertEquals } from "@std/assert";
 import type { ListBody } from "../../lib/api/contract.ts";
@@ -15,7 +16,10 @@ function startHostile(env: Record<string, string> = {}): Promise<Site> {
   });
 }
 
-/** Answers for trees in place of the double, by tree id; any other tree is the double's. */
+/**
+ * Answers for trees in place of the double, by tree id; any other tree is the
+ * double's.
+ */
 function answerTrees(
   { gh }: Site,
   treeOf: (id: string, recursive: boolean) => unknown,
@@ -32,7 +36,10 @@ function answerTrees(
   return count;
 }
 
-/** One folder of files for every requested tree, below a root that has it as `posts`. */
+/**
+ * One folder of files for every requested tree, below a root that has it as
+ * `posts`.
+ */
 function folderOf(tree: unknown[], truncated = false) {
   return (id: string) =>
     id === ID ? { sha: ID, truncated, tree } : {
@@ -138,13 +145,15 @@ Deno.test("a wrong size lets no more bytes in and reserves nothing", async () =>
 });
 
 Deno.test("a tree that contains itself ends at the bounds", async () => {
-  // With a small cache, so that a second pass through the trees would have to request them again.
+  // With a small cache, so that a second pass through the trees would have to
+  // request them again.
   await using site = await startHostile({
     CACHE_MEMORY_MB: "1",
     KV_WRITE_MB_PER_HOUR: "0",
   });
   let salt = 0;
-  // Every tree has eight folders like itself, and is always truncated; a new id each time, so that no tree is another's.
+  // Every tree has eight folders like itself, and is always truncated; a new id
+  // each time, so that no tree is another's.
   const count = answerTrees(site, (id, recursive) => {
     if (id !== ID && !id.startsWith("ffff")) return folderOf([])(id);
     const tree = Array.from({ length: 8 }, (_, index) => {
@@ -158,7 +167,8 @@ Deno.test("a tree that contains itself ends at the bounds", async () => {
     (await site.service.problem(listPath())).code,
     "collection-too-large",
   );
-  // Three queries one after the other: by then those that were under way when the listing was given up are over.
+  // Three queries one after the other: by then those that were under way when
+  // the listing was given up are over.
   assertEquals(
     (await site.service.get(listPath({ branch: "none" }))).status,
     404,
@@ -168,6 +178,7 @@ Deno.test("a tree that contains itself ends at the bounds", async () => {
   assertEquals(count.trees, 2_001);
 
   assertEquals((await site.service.get(listPath({ page: 2 }))).status, 422);
-  // The way to the folder and its own answer may have to be read again; the folders below are not.
+  // The way to the folder and its own answer may have to be read again; the
+  // folders below are not.
   assert(count.trees <= 2_003, `${count.trees}`);
 });

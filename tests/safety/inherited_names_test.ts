@@ -1,4 +1,5 @@
-// Names from outside that every object inherits: they are names like all others, wherever one is looked up.
+// Names from outside that every object inherits: they are names like all
+// others, wherever one is looked up.
 
 import { assertEquals } from "@std/assert";
 import { contentTypeOf } from "../../lib/content/file_names.ts";

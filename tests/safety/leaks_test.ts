@@ -1,5 +1,6 @@
-// Canaries in everything that must stay inside, requests and faults of every kind, and a search through all that came
-// out: every header and byte of every response, every line of the log.
+// Canaries in everything that must stay inside, requests and faults of every
+// kind, and a search through all that came out: every header and byte of every
+// response, every line of the log.
 
 import { assert, assertEquals } from "@std/assert";
 import {
@@ -77,7 +78,10 @@ const SECRET_HEADERS = {
   "x-forwarded-for": "canaryForwarded",
 };
 
-/** Every kind of request, each time to another repository of the same files, so that none is answered by a cache. */
+/**
+ * Every kind of request, each time to another repository of the same files, so
+ * that none is answered by a cache.
+ */
 function requests(owner: string): [string, RequestInit][] {
   const local = { owner: "local", repo: "blog" };
   const lists: Parameters[] = [

@@ -1,5 +1,6 @@
-// What is not served: repositories that the operator did not allow, private ones that a token can read, and store entries
-// from other settings. A private repository answers as a missing one does, down to its cost and its requests.
+// What is not served: repositories that the operator did not allow, private
+// ones that a token can read, and store entries from other settings. A private
+// repository answers as a missing one does, down to its cost and its requests.
 
 import { assertEquals } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
@@ -21,7 +22,10 @@ const PATHS = [
   itemPath({ path: "posts/a.md" }),
 ];
 
-/** `octo/site` is private, `octo/void` is internal and has no commit, `octo/none` does not exist. */
+/**
+ * `octo/site` is private, `octo/void` is internal and has no commit,
+ * `octo/none` does not exist.
+ */
 async function startWithSecrets(
   env: Record<string, string> = {},
   kv?: Deno.Kv,
@@ -61,7 +65,10 @@ Deno.test("ALLOWED_REPOS serves what it names and nothing else", async () => {
   assertEquals(await status("octo", "site", await repository.head()), 404);
 });
 
-/** Everything that a client can see of a response but its id, and its requests, the repository's name replaced. */
+/**
+ * Everything that a client can see of a response but its id, and its requests,
+ * the repository's name replaced.
+ */
 async function shownFor(
   site: Site,
   path: (parameters: Parameters) => string,
@@ -159,10 +166,12 @@ Deno.test("a response waits for all of its requests", async () => {
       const answer = statusOf(site, listPath({ repo })).finally(() =>
         isAnswered = true
       );
-      // Either, so that a service that does not wait fails here and does not hang.
+      // Either, so that a service that does not wait fails here and does not
+      // hang.
       await Promise.race([reached.promise, answer]);
       for (const owner of ["other", "another"]) {
-        // Once a request has gone all the way, answers before it have been read.
+        // Once a request has gone all the way, answers before it have been
+        // read.
         gh.add(`${owner}/site`, repository);
         assertEquals(await statusOf(site, listPath({ owner })), 200);
         await gh.log.until(() => gh.log.inFlight <= 1);
@@ -236,7 +245,8 @@ Deno.test("a repository that becomes private takes its branches", async () => {
 
   gh.setVisibility("octo/site", "private");
   service.clock.advance(60_000);
-  // One branch is checked while GitHub answers, then it fails: no older response is sent.
+  // One branch is checked while GitHub answers, then it fails: no older
+  // response is sent.
   assertEquals(await statusOf(site, paths[0]!), 404);
   gh.fault = { kind: "status", status: 500 };
   for (const path of paths) {

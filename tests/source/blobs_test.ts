@@ -15,7 +15,9 @@ const withToken = { tokens: ["t1"] };
 
 type OpenFor = Omit<OpenOptions, "clock">;
 
-/** A double with these files as `octo/site`, and a reader of it without caches. */
+/**
+ * A double with these files as `octo/site`, and a reader of it without caches.
+ */
 async function openBlobs(contents: GitFiles, options: OpenFor = {}) {
   const clock = new TestClock();
   const served = await serveRepository(contents, { now: clock.now });
@@ -33,7 +35,10 @@ async function openBlobs(contents: GitFiles, options: OpenFor = {}) {
     repo: "site",
     branch: null,
   }, uncharged);
-  /** Reads these files and compares their bytes; counts begin anew. Gives the codes of errors by path. */
+  /**
+   * Reads these files and compares their bytes; counts begin anew. Gives the
+   * codes of errors by path.
+   */
   const read = async (wanted = files): Promise<Record<string, string>> => {
     gh.resetCounts();
     const blobs = await source.blobs(snapshot, wanted, uncharged);

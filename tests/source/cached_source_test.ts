@@ -1,4 +1,5 @@
-// Objects through the caches: one request for each, however many callers request it.
+// Objects through the caches: one request for each, however many callers
+// request it.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { countReads } from "../cache/watched_kv.ts";
@@ -38,7 +39,10 @@ const snapshot: Snapshot = {
   validators: "",
 };
 
-/** Caches over a source that counts requests, and answers once `release` is called. */
+/**
+ * Caches over a source that counts requests, and answers once `release` is
+ * called.
+ */
 async function open() {
   const clock = new TestClock();
   const store = await openStore(clock);
@@ -133,7 +137,8 @@ Deno.test("CachedSource charges what it reads by its size", async () => {
   const context = { ...uncharged, charge };
   counting.release();
   const tree = () => source.tree(known, "1", context);
-  // Both look into the store; what one of them reads from the source is charged once.
+  // Both look into the store; what one of them reads from the source is charged
+  // once.
   await Promise.all([tree(), tree()]);
   assertEquals(chargedMs, 2 * 0.5 + 12 / 100_000);
   chargedMs = 0;

@@ -1,4 +1,5 @@
-// Processes that tell each other what changed, by one key of a store that they share.
+// Processes that tell each other what changed, by one key of a store that they
+// share.
 
 import { assertEquals } from "@std/assert";
 import { KvTier } from "../../lib/cache/kv_tier.ts";
@@ -13,7 +14,9 @@ import { TestClock } from "../test_clock.ts";
 const PREFIX = ["rc4", "changes", "s"];
 const pause = () => new Promise((resume) => setTimeout(resume, 2));
 
-/** One process: a feed, the names it received, and the passing of time for it. */
+/**
+ * One process: a feed, the names it received, and the passing of time for it.
+ */
 async function startProcess(store: SharedStore, { scope = "s" } = {}) {
   const clock = new TestClock();
   const kv = await store.open();
@@ -63,7 +66,10 @@ async function startProcess(store: SharedStore, { scope = "s" } = {}) {
     second,
     publish: (...names: string[]) =>
       names.forEach((name) => feed.publish(name)),
-    /** Waits until so many names were received, while seconds pass; fails by never ending. */
+    /**
+     * Waits until so many names were received, while seconds pass; fails by
+     * never ending.
+     */
     async hears(count: number) {
       while (heard.length < count) await second();
       return heard;

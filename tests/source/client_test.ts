@@ -144,7 +144,8 @@ Deno.test("GitHubClient waits as a limit states, for an hour at most", async () 
     // GitHub's windows last an hour: no wait is longer, whatever a header says.
     [{ kind: "quota403", resetAtMs: inHours(100) }, 3600],
     [{ kind: "secondary429", retryAfterSeconds: 86_400 }, 3600],
-    // A stated time to retry goes before the quota's time, which may be of another limit.
+    // A stated time to retry goes before the quota's time, which may be of
+    // another limit.
     [status403({ ...spent, "retry-after": "30" }), 30],
     [{ kind: "secondary403", retryAfterSeconds: 0 }, 1],
   ];
@@ -279,7 +280,8 @@ Deno.test("GitHubClient sends a validator with its own token only", async () => 
   assertEquals(await status({ ...commit, known }), 304);
   assertEquals([gh.quota("t1").spent, gh.quota("t2").spent], [1, 0]);
 
-  // When this token's quota is spent, the client uses the other, whose ETags differ.
+  // When this token's quota is spent, the client uses the other, whose ETags
+  // differ.
   gh.fault = ({ token }) => token === 0 ? { kind: "quota403" } : null;
   assertEquals(await status({ ...commit, known }), 200);
   assertEquals(await status({ ...commit, known }), 200);

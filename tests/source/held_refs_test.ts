@@ -1,5 +1,5 @@
-// Refs that only caches in front hold: how many are checked at once, and what is purged. That they are checked at all is
-// in tests/http/cache_purge_test.ts.
+// Refs that only caches in front hold: how many are checked at once, and what
+// is purged. That they are checked at all is in tests/http/cache_purge_test.ts.
 
 import { assert, assertEquals } from "@std/assert";
 import { RefChecks } from "../../lib/source/ref_checks.ts";
@@ -8,7 +8,10 @@ import { SourceRetries } from "../../lib/source/source_retries.ts";
 import { TestClock, turns } from "../test_clock.ts";
 import { uncharged } from "./open_github.ts";
 
-/** Checks over a source that counts them; every ref is at the commit `commit.id`. */
+/**
+ * Checks over a source that counts them; every ref is at the commit
+ * `commit.id`.
+ */
 function openHeld() {
   const clock = new TestClock();
   const checked: (string | null)[] = [];

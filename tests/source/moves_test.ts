@@ -1,4 +1,5 @@
-// Renamed and moved repositories: every check goes to the name that was requested.
+// Renamed and moved repositories: every check goes to the name that was
+// requested.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -125,7 +126,8 @@ Deno.test("two moves in a row are followed and no third", async () => {
   const cases: [repo: string, location: string, redirects: number][] = [
     ["one", "{api}/repos/octo/site{rest}", 1],
     ["two", "{api}/repos/octo/one{rest}", 2],
-    // Twice: the request about the branch, and the one that finds out whether it or the repository is missing.
+    // Twice: the request about the branch, and the one that finds out whether
+    // it or the repository is missing.
     ["three", "{api}/repos/octo/two{rest}", 6],
     ["loop", "{api}/repos/octo/loop{rest}", 6],
     [

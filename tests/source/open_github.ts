@@ -1,4 +1,5 @@
-// The GitHub side of the service over the double, with and without caches, for tests of one layer at a time.
+// The GitHub side of the service over the double, with and without caches, for
+// tests of one layer at a time.
 
 import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
@@ -42,7 +43,10 @@ export function textFiles(
 /** A context that is never charged. */
 export const uncharged: RequestContext = backgroundContext("192.0.2.1");
 
-/** A context, and its misses in their order: whether each was for work that another request started. */
+/**
+ * A context, and its misses in their order: whether each was for work that
+ * another request started.
+ */
 export function charged(signal?: AbortSignal) {
   const misses: (boolean | undefined)[] = [];
   const recordMiss: RequestContext["recordMiss"] = (options) =>

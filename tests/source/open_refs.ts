@@ -1,4 +1,5 @@
-// `octo/site` at a double, and processes that resolve its refs through the caches, all over one store.
+// `octo/site` at a double, and processes that resolve its refs through the
+// caches, all over one store.
 
 import { CollectionsError } from "../../lib/errors.ts";
 import type { RequestContext } from "../../lib/source/source.ts";
@@ -18,7 +19,10 @@ interface Query {
   readonly context?: RequestContext;
 }
 
-/** Repositories that are allowed by name: a check is one request, since visibility does not matter. */
+/**
+ * Repositories that are allowed by name: a check is one request, since
+ * visibility does not matter.
+ */
 export const NAMED = { allowed: "octo/*" };
 
 /** Opens the double, the store and a first process. */

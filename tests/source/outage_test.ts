@@ -1,5 +1,5 @@
-// GitHub fails in every way of the double: known data is served and marked, unknown data has its error code, and GitHub
-// gets few requests meanwhile.
+// GitHub fails in every way of the double: known data is served and marked,
+// unknown data has its error code, and GitHub gets few requests meanwhile.
 
 import { assert, assertEquals } from "@std/assert";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
@@ -19,7 +19,10 @@ const MAINTENANCE = {
   headers: { location: "/maintenance" },
 } as const;
 
-/** What fails, and what is said where nothing is known; null where the double stops listening. */
+/**
+ * What fails, and what is said where nothing is known; null where the double
+ * stops listening.
+ */
 const OUTAGES: readonly [
   name: string,
   fault: Fault | null,
@@ -87,7 +90,8 @@ for (const token of [null, "t1"]) {
           60 - age
         }; detail=stale-if-error`;
         assertEquals(headers.get("cache-status"), stale);
-        // A check that is repeated once is 2 requests, and as many about visibility.
+        // A check that is repeated once is 2 requests, and as many about
+        // visibility.
         const most = token === null ? 2 : 4;
         assert(
           gh.requests.length <= most,

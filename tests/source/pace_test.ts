@@ -1,5 +1,5 @@
-// GitHub's secondary limits are not met: 900 requests a minute and 100 at once for a token. The double ends with an error
-// where one is.
+// GitHub's secondary limits are not met: 900 requests a minute and 100 at once
+// for a token. The double ends with an error where one is.
 
 import { assert, assertEquals } from "@std/assert";
 import { GitHubClient } from "../../lib/source/github/client.ts";
@@ -59,7 +59,10 @@ Deno.test("a list of 1,500 folders stays under 900 a minute", async () => {
   assert(most < 900 && most > 700, `${most} requests in a minute`);
 });
 
-/** Requests of each lane by a client with its share of one token, each of another client of the service. */
+/**
+ * Requests of each lane by a client with its share of one token, each of
+ * another client of the service.
+ */
 function openLanes(clock: TestClock, url: string, isolates: number) {
   const options = { clock, log: silentLog, isolates: () => isolates };
   const tokens = new TokenPool(tokenList(["t1"]), options);

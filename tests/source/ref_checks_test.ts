@@ -1,5 +1,6 @@
-// Refs at the level of the source: shared checks, refresh ahead, waits after failures. What a check costs is in
-// upstream_requests_test.ts, what is denied in tombstones_test.ts, each kind of failure in outage_test.ts, checks for a
+// Refs at the level of the source: shared checks, refresh ahead, waits after
+// failures. What a check costs is in upstream_requests_test.ts, what is denied
+// in tombstones_test.ts, each kind of failure in outage_test.ts, checks for a
 // webhook in webhook_test.ts.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
@@ -157,7 +158,8 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
     gh.fault = { kind: "hang" };
     for (let round = 0; round < 2; round++) {
       const found = Promise.all(queries.map((query) => outcome(query)));
-      // Two requests a check, 64 at once: the others are given up in the queue at the same time.
+      // Two requests a check, 64 at once: the others are given up in the queue
+      // at the same time.
       if (round === 0) await gh.log.until(() => gh.pauses.waiting === 64);
       for (let turn = 0; turn < 30; turn++) {
         await turns();

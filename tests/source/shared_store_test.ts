@@ -1,5 +1,6 @@
-// Several processes, one after the other or at once, on one key-value store: they share what one has read, damaged entries
-// are read again, and what may not be written is not.
+// Several processes, one after the other or at once, on one key-value store:
+// they share what one has read, damaged entries are read again, and what may
+// not be written is not.
 
 import { assertEquals } from "@std/assert";
 import { encodeValue } from "../../lib/cache/kv_value.ts";

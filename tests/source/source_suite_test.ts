@@ -1,5 +1,6 @@
-// What every implementation of the source port does, whatever it reads from. The repository is a real one, checked out,
-// and all that is expected comes from Git. A new implementation begins with a row of `implementations`.
+// What every implementation of the source port does, whatever it reads from.
+// The repository is a real one, checked out, and all that is expected comes
+// from Git. A new implementation begins with a row of `implementations`.
 
 import {
   assert,
@@ -18,12 +19,18 @@ import { type GitContent, GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { openCached, openGitHub, uncharged } from "./open_github.ts";
 
-/** What an implementation may be opened over: `gh` has the repository of the folder `root/Sample` as `octo/Sample`. */
+/**
+ * What an implementation may be opened over: `gh` has the repository of the
+ * folder `root/Sample` as `octo/Sample`.
+ */
 type Sample = Awaited<ReturnType<typeof openSample>>;
 
 const withToken = { tokens: ["t1"] };
 
-/** `isCached`: a ref is checked again only once its check is no longer fresh, and its live state changes in place. */
+/**
+ * `isCached`: a ref is checked again only once its check is no longer fresh,
+ * and its live state changes in place.
+ */
 const implementations: [
   name: string,
   open: (sample: Sample) => Source,
@@ -59,7 +66,10 @@ const implementations: [
 
 const noId = "0123456789".repeat(4);
 
-/** Files whose names and bytes go wrong where a reader is careless about encodings or about Git's order. */
+/**
+ * Files whose names and bytes go wrong where a reader is careless about
+ * encodings or about Git's order.
+ */
 const sampleFiles: Record<string, GitContent> = {
   ".hidden/secret.md": "not listed\n",
   "README.md": "# Sample\n",
@@ -265,14 +275,19 @@ for (const [implementation, open, isCached] of implementations) {
 
 interface Opened extends Sample {
   readonly source: Source;
-  /** The snapshot of a branch, `main` if left out; of the sample, or of a repository of another name. */
+  /**
+   * The snapshot of a branch, `main` if left out; of the sample, or of a
+   * repository of another name.
+   */
   resolve(
     branch?: string | null,
     repository?: { owner: string; repo: string },
   ): ReturnType<Source["resolve"]>;
 }
 
-/** The tree id of a folder, found as a use case finds it: from the root down. */
+/**
+ * The tree id of a folder, found as a use case finds it: from the root down.
+ */
 async function folderAt(
   { resolve, source }: Opened,
   path: string,

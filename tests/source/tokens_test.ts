@@ -13,8 +13,9 @@ const HOUR_SECONDS = 3600;
 const CHECK = { owner: "octo", context: uncharged, isBulk: false };
 
 /**
- * A pool whose first token has most quota left, and all its tokens in the order of their places. The quota without a token
- * is spent for an hour, unless `anonymous` says otherwise.
+ * A pool whose first token has most quota left, and all its tokens in the order
+ * of their places. The quota without a token is spent for an hour, unless
+ * `anonymous` says otherwise.
  */
 async function open(count: number, { anonymous = false } = {}) {
   const clock = new TestClock();

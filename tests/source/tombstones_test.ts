@@ -1,5 +1,6 @@
-// What GitHub no longer shows is not served, within 60 s, by any tier or process, whatever happens to GitHub afterwards,
-// and also where GitHub failed before its denial was complete.
+// What GitHub no longer shows is not served, within 60 s, by any tier or
+// process, whatever happens to GitHub afterwards, and also where GitHub failed
+// before its denial was complete.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -98,7 +99,8 @@ for (const [name, code, remove] of removals) {
     }
     clock.advance(1);
     assertEquals(await answers(service), [code]);
-    // The second process can only read it from the store: GitHub sends it nothing.
+    // The second process can only read it from the store: GitHub sends it
+    // nothing.
     gh.fault = { kind: "status", status: 500 };
     assertEquals(await answers(second), [code]);
     await using third = await start();
@@ -108,7 +110,8 @@ for (const [name, code, remove] of removals) {
       "nothing is left to be given",
     );
 
-    // The tombstone is valid for 60 s without a request, for every spelling, which the problem repeats.
+    // The tombstone is valid for 60 s without a request, for every spelling,
+    // which the problem repeats.
     clock.advance(MINUTE_MS - 1);
     gh.resetCounts();
     const { code: again, detail } = await service.problem(
@@ -257,7 +260,10 @@ function answerWith({ gh }: OpenedRefs, answer: Answer): void {
   };
 }
 
-/** GitHub answers requests about refs with one status, those about the repository with the other. */
+/**
+ * GitHub answers requests about refs with one status, those about the
+ * repository with the other.
+ */
 const failing = (ref: number, repository: number): Answer => ({ kind }) =>
   kind === "commit" ? ref : repository;
 

@@ -1,5 +1,7 @@
-// Tree answers, and the fields of answers that the service relies on, against GitHub's own description of its REST API:
-// `deno check` fails when a field is not there or may be something else, the tests when an answer as described is refused.
+// Tree answers, and the fields of answers that the service relies on, against
+// GitHub's own description of its REST API: `deno check` fails when a field is
+// not there or may be something else, the tests when an answer as described is
+// refused.
 
 import type { components } from "@octokit/openapi-types";
 import { assert, assertEquals } from "@std/assert";

@@ -1,4 +1,5 @@
-// The loader of the example for Astro: what it reuses between builds, and what it keeps while HTML cannot be had.
+// The loader of the example for Astro: what it reuses between builds, and what
+// it keeps while HTML cannot be had.
 
 import { assertEquals } from "@std/assert";
 import { root } from "../source_files.ts";
@@ -10,7 +11,10 @@ type Item = {
   htmlError?: { message: string };
 };
 
-/** The example's loader. Its client is that of this repository, since no package is installed here. */
+/**
+ * The example's loader. Its client is that of this repository, since no package
+ * is installed here.
+ */
 async function importLoader() {
   const source = await Deno.readTextFile(
     `${root}/examples/astro/src/collection_loader.ts`,

@@ -1,4 +1,5 @@
-// changes() and watch() of the client against a real server. Waiting advances the service's clock.
+// changes() and watch() of the client against a real server. Waiting advances
+// the service's clock.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
@@ -10,7 +11,10 @@ import { startSite } from "../site.ts";
 
 const POSTS = { owner: "octo", repo: "site", collection: "posts" };
 
-/** A client of a new site. `onWait` runs before each wait; what it and the server did is in `events`. */
+/**
+ * A client of a new site. `onWait` runs before each wait; what it and the
+ * server did is in `events`.
+ */
 async function startClient(env: Record<string, string> = {}) {
   const site = await startSite(
     { "posts/a.md": "1", "posts/b.md": "2" },

@@ -1,4 +1,5 @@
-// The published forms of the client: from the service as one file with its types, and as a package for npm and JSR.
+// The published forms of the client: from the service as one file with its
+// types, and as a package for npm and JSR.
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
@@ -19,7 +20,10 @@ const PACKED = [
   "package.json",
 ];
 
-/** A folder of its own; `from` is copied into it, since packing writes beside its source. */
+/**
+ * A folder of its own; `from` is copied into it, since packing writes beside
+ * its source.
+ */
 async function makeFolder(
   from?: string,
 ): Promise<AsyncDisposable & { dir: string }> {

@@ -258,7 +258,8 @@ Deno.test("CollectionsClient.items() requests the largest pages, and pins the co
   const names: string[] = [];
   for await (const { name } of parts.client.items(POSTS)) {
     if (names.push(name) > 1) continue;
-    // A file that comes first moves every other: by the branch, the last of page 1 would come again.
+    // A file that comes first moves every other: by the branch, the last of
+    // page 1 would come again.
     await parts.site.push({ "posts/00000.txt": "new" });
   }
   for await (

@@ -1,4 +1,5 @@
-// The packed client in the tools that people build with: bundlers, whose output runs in Node, and TypeScript.
+// The packed client in the tools that people build with: bundlers, whose output
+// runs in Node, and TypeScript.
 
 import { assert, assertEquals } from "@std/assert";
 import { cp, readdir, stat } from "node:fs/promises";

@@ -1,5 +1,7 @@
-// The client's types, which the service uses too, are those of the OpenAPI document: a field that one side has and the
-// other has not, or of another type, does not compile here. What runs is only that the file was checked at all.
+// The client's types, which the service uses too, are those of the OpenAPI
+// document: a field that one side has and the other has not, or of another
+// type, does not compile here. What runs is only that the file was checked at
+// all.
 
 import { assertEquals } from "@std/assert";
 import type { z } from "zod";
@@ -20,12 +22,18 @@ import type {
   problemBody,
 } from "../api/body_schemas.ts";
 
-/** A type with its parts spelled out, so that interfaces and intersections compare by their parts. */
+/**
+ * A type with its parts spelled out, so that interfaces and intersections
+ * compare by their parts.
+ */
 type Flat<T> = T extends readonly (infer E)[] ? Flat<E>[]
   : T extends object ? { [K in keyof T]: Flat<T[K]> }
   : T;
 
-/** True only where both are the same, optional parts too: assignable both ways would let those differ. */
+/**
+ * True only where both are the same, optional parts too: assignable both ways
+ * would let those differ.
+ */
 type Same<A, B> = (<T>() => T extends Flat<A> ? 1 : 2) extends
   (<T>() => T extends Flat<B> ? 1 : 2) ? true
   : false;
@@ -52,7 +60,8 @@ Deno.test("the client has the contract's types", () => {
   >();
   hold<Same<client.CollectionChanges, z.infer<typeof changesBody>>>();
   hold<Same<client.ChangesParameters, Omit<ChangesParameters, "ignored">>>();
-  // The client writes filters as an object and lists of keys as they are sent, and requests JSON only.
+  // The client writes filters as an object and lists of keys as they are sent,
+  // and requests JSON only.
   type Own = "filter" | "kind" | "fields" | "facets";
   type Asked = Omit<ListParameters, "format" | "feedTitle" | "ignored">;
   hold<Same<Omit<client.ListParameters, Own>, Omit<Asked, Own>>>();

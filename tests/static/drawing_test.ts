@@ -1,4 +1,5 @@
-// Drawings that a browser draws soon, and those that are small as files and take it hours.
+// Drawings that a browser draws soon, and those that are small as files and
+// take it hours.
 
 import { assertThrows } from "@std/assert";
 import { checkDrawing } from "../../static/assets/drawing.ts";

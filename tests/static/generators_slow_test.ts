@@ -1,5 +1,6 @@
-// The examples for site generators and frameworks, built with the client beside them against a running service. All share
-// one installation, and two are built at a time. Astro needs Node 22, which npm has as a package.
+// The examples for site generators and frameworks, built with the client beside
+// them against a running service. All share one installation, and two are built
+// at a time. Astro needs Node 22, which npm has as a package.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
@@ -19,7 +20,9 @@ Deno.test.afterAll(async () => {
   if (installed) await Deno.remove(await installed, { recursive: true });
 });
 
-/** A folder with the client and the examples as in a clone, and their packages. */
+/**
+ * A folder with the client and the examples as in a clone, and their packages.
+ */
 async function install(): Promise<string> {
   const dir = await Deno.makeTempDir();
   // What was built or installed here is no part of a clone.

@@ -1,4 +1,5 @@
-// The parts of the playground without a page: parsing of what is typed and of the address, rows and previews.
+// The parts of the playground without a page: parsing of what is typed and of
+// the address, rows and previews.
 
 import { assertEquals } from "@std/assert";
 import {

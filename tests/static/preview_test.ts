@@ -1,4 +1,5 @@
-// Previews as data: what is made of a file's text, and the budget that bounds it.
+// Previews as data: what is made of a file's text, and the budget that bounds
+// it.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { convert, type Job, parseTable } from "../../static/assets/convert.ts";

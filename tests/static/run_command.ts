@@ -3,7 +3,10 @@
 import { assert } from "@std/assert";
 import { dirname } from "@std/path";
 
-/** Runs a command, with this Deno on the path. Fails where it fails, unless `mayFail`. */
+/**
+ * Runs a command, with this Deno on the path. Fails where it fails, unless
+ * `mayFail`.
+ */
 export async function run(
   command: string,
   args: string[],

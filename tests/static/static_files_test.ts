@@ -1,4 +1,5 @@
-// Pages and the files that they load: fixed names only, strict policies, nothing from elsewhere, each file sent once.
+// Pages and the files that they load: fixed names only, strict policies,
+// nothing from elsewhere, each file sent once.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ERRORS } from "../../lib/errors.ts";

@@ -1,5 +1,6 @@
-// Work in the worker: one piece at a time, within a deadline that begins when the worker does, and a new worker for what
-// comes after a piece that was ended.
+// Work in the worker: one piece at a time, within a deadline that begins when
+// the worker does, and a new worker for what comes after a piece that was
+// ended.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DEADLINE_MS, work, WorkError } from "../../static/assets/work.ts";
@@ -32,7 +33,10 @@ class FakeWorker {
   }
 }
 
-/** What a test does with a worker that is its own, and with timers that it lets pass itself. */
+/**
+ * What a test does with a worker that is its own, and with timers that it lets
+ * pass itself.
+ */
 function workTest(
   name: string,
   body: (

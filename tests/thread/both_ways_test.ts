@@ -1,5 +1,5 @@
-// The same requests to two services over the same files: one computes on the content thread, one inline. All responses
-// are the same, byte by byte.
+// The same requests to two services over the same files: one computes on the
+// content thread, one inline. All responses are the same, byte by byte.
 
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../lib/work/clock.ts";

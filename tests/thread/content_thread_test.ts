@@ -1,4 +1,5 @@
-// The real thread. Only work that takes far longer than its limit is expected to be stopped.
+// The real thread. Only work that takes far longer than its limit is expected
+// to be stopped.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
@@ -29,8 +30,8 @@ const SLOW = "*a_ ".repeat(1 << 14);
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /**
- * Never gives up a silent thread: on a busy machine a thread that stops its work
- * itself may be slow to say so.
+ * Never gives up a silent thread: on a busy machine a thread that stops its
+ * work itself may be slow to say so.
  */
 const patientClock: Clock = { ...systemClock, setTimer: () => () => {} };
 

@@ -1,5 +1,6 @@
-// Runs tasks on the test's own thread, counts them, and may answer in their place. What tasks keep belongs to one object
-// of this class, as that of a thread belongs to a process.
+// Runs tasks on the test's own thread, counts them, and may answer in their
+// place. What tasks keep belongs to one object of this class, as that of a
+// thread belongs to a process.
 
 import type { Compute, RunOptions, Task } from "../../lib/thread/compute.ts";
 import { inlineCompute } from "./inline_compute.ts";
@@ -8,7 +9,9 @@ export class WatchedCompute implements Compute {
   private readonly id = crypto.randomUUID();
   /** The names of the tasks that ran, with their inputs. */
   readonly runs: { readonly task: string; readonly input: unknown }[] = [];
-  /** What a task gives instead of its own output; undefined leaves it as it is. */
+  /**
+   * What a task gives instead of its own output; undefined leaves it as it is.
+   */
   answer: (task: string, input: unknown) => unknown = () => undefined;
 
   async run<Input, Output>(

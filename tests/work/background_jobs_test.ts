@@ -6,7 +6,10 @@ import {
 import { CollectionsError, problem } from "../../lib/errors.ts";
 import { TestClock, turns } from "../test_clock.ts";
 
-/** Jobs whose work ends when the test ends it, and the keys of those that were started, in order. */
+/**
+ * Jobs whose work ends when the test ends it, and the keys of those that were
+ * started, in order.
+ */
 function open() {
   const clock = new TestClock();
   const jobs = new BackgroundJobs(clock);

@@ -24,7 +24,10 @@ Deno.test("systemClock cancels timers, and signals end sleep()", async () => {
 
 let latestMs = 0;
 
-/** Replaces `performance.now()`, which each reading advances by `perLookMs`; it never goes back, between tests neither. */
+/**
+ * Replaces `performance.now()`, which each reading advances by `perLookMs`; it
+ * never goes back, between tests neither.
+ */
 function useTicks({ perLookMs = 0 } = {}) {
   const real = performance.now;
   latestMs = Math.max(latestMs, performance.now()) + 60_000;
@@ -97,7 +100,8 @@ Deno.test("sortYielding() sorts as the engine does and yields", async () => {
     (_, index) => index * 7919 % 60_000,
   );
   await sortYielding(numbers, (a, b) => a - b);
-  // It looks at the clock for each of 30 runs, and for every 256 of the steps that merge them: a turn after 8 looks.
+  // It looks at the clock for each of 30 runs, and for every 256 of the steps
+  // that merge them: a turn after 8 looks.
   assert(turns > 100, `${turns} turns`);
 });
 

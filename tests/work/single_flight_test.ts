@@ -2,7 +2,9 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { SingleFlight } from "../../lib/work/single_flight.ts";
 import { turns } from "../test_clock.ts";
 
-/** Work that the test ends by hand, and the signals that it was started with. */
+/**
+ * Work that the test ends by hand, and the signals that it was started with.
+ */
 function manual() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const signals: AbortSignal[] = [];

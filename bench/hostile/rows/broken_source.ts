@@ -1,5 +1,6 @@
-// A host that answers in GitHub's place with what GitHub never sends: JSON that is deep, wide or long, bodies that
-// unpack to very much, that hardly move, or that fail.
+// A host that answers in GitHub's place with what GitHub never sends: JSON that
+// is deep, wide or long, bodies that unpack to very much, that hardly move, or
+// that fail.
 
 import { gzipSync } from "node:zlib";
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
@@ -128,7 +129,8 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
     ),
   },
   {
-    // As many values as an answer about history may have, each of another shape.
+    // As many values as an answer about history may have, each of another
+    // shape.
     name: "broken-history",
     attacker: "broken source",
     repository: () => makeGitRepository(gitFiles(posts(["x", "y", "z"]))),
@@ -215,7 +217,8 @@ export const BROKEN_SOURCE_ROWS: readonly Row[] = [
         : `the source had ${sourceRequests} requests while it failed`,
   },
   {
-    // Every branch of a repository whose names begin alike comes with one of them.
+    // Every branch of a repository whose names begin alike comes with one of
+    // them.
     name: "broken-refs",
     attacker: "broken source",
     env: { GITHUB_TOKEN: "", GITHUB_GIT_URL: "{git}" },

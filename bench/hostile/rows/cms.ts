@@ -1,5 +1,5 @@
-// Configurations of content management systems, which a search for a collection reads: each close to a limit, and each
-// searched by many names.
+// Configurations of content management systems, which a search for a collection
+// reads: each close to a limit, and each searched by many names.
 
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import { flood, gitFiles, many, repeat, type Row } from "../row.ts";
@@ -19,7 +19,10 @@ const YAML_FILES = [
   "_config.yaml",
 ];
 
-/** A row with this text in every configuration; each request searches for another collection. */
+/**
+ * A row with this text in every configuration; each request searches for
+ * another collection.
+ */
 function configurations(
   name: string,
   yaml: () => string,
@@ -46,7 +49,10 @@ function configurations(
 const collections = (entry: (n: number) => string) =>
   `collections:\n${repeat(COLLECTIONS, (n) => `  - ${entry(n)}\n`)}`;
 
-/** Mappings that take over each other: to look for a key in the first is to look into all below it. */
+/**
+ * Mappings that take over each other: to look for a key in the first is to look
+ * into all below it.
+ */
 const MERGES = (() => {
   const levels = many(
     15,

@@ -1,5 +1,6 @@
-// Connections that take more than they give: readers that do not read, streams without a window, bodies that stand still,
-// and deliveries of the webhook that come again and again.
+// Connections that take more than they give: readers that do not read, streams
+// without a window, bodies that stand still, and deliveries of the webhook that
+// come again and again.
 
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import { signatureOf } from "../../../tests/github/served_repository.ts";
@@ -15,17 +16,26 @@ const MIB = 1 << 20;
 const BRANCHES = 100;
 /** How long readers hold their connections. */
 const HOLD_MS = 8_000;
-/** Requests under way at once, so that the service makes the answers and does not refuse them. */
+/**
+ * Requests under way at once, so that the service makes the answers and does
+ * not refuse them.
+ */
 const AT_ONCE = 12;
 const [TRIES, RETRY_MS] = [20, 250];
 
-/** Files whose names fill a page of 1,000 items to just under 1 MiB, from which on an answer reserves memory. */
+/**
+ * Files whose names fill a page of 1,000 items to just under 1 MiB, from which
+ * on an answer reserves memory.
+ */
 const PAGES = 30;
 const longNames = () =>
   makeGitRepository(gitFiles(many(PAGES * 1_000, (n) => {
     return [`posts/${`${n}-`.padEnd(178, "x")}.md`, "x\n"] as const;
   })));
-/** Each page is in the cache, so that a connection costs the attacker one request and no time. */
+/**
+ * Each page is in the cache, so that a connection costs the attacker one
+ * request and no time.
+ */
 const pageBelowMib = ({ list }: Site, n: number) =>
   list({ page: 1 + n % PAGES, limit: 1_000 });
 const readPages = (site: Site) => many(PAGES, (n) => pageBelowMib(site, n));
@@ -39,7 +49,10 @@ const largeFiles = () =>
 const largeList = ({ list }: Site, n: number) =>
   list({ collection: `posts/${n % COLLECTIONS}`, includeContent: true });
 
-/** Connections that read the head of an answer and no more, and stay. One that is refused tries again. */
+/**
+ * Connections that read the head of an answer and no more, and stay. One that
+ * is refused tries again.
+ */
 async function holdUnread(
   attacker: Attacker,
   count: number,
@@ -91,7 +104,10 @@ async function readStatus(
   return new TextDecoder().decode(buffer).slice(9);
 }
 
-/** Streams whose answers may send nothing of their bodies. One that is refused tries again. */
+/**
+ * Streams whose answers may send nothing of their bodies. One that is refused
+ * tries again.
+ */
 async function holdStreams(
   attacker: Attacker,
   site: Site,
@@ -156,7 +172,8 @@ const UNSIGNED = { "x-hub-signature-256": `sha256=${"0".repeat(64)}` };
 const nameOf = (row: Row) => Object.values(repositoryOf(row)).join("/");
 
 const SIGNED_AGAIN: Row = {
-  // One delivery, which somebody has recorded or an author causes, and a repository with many branches in use.
+  // One delivery, which somebody has recorded or an author causes, and a
+  // repository with many branches in use.
   name: "signed-again",
   attacker: "author",
   repository: async () => {
@@ -220,7 +237,8 @@ export const CONNECTION_ROWS: readonly Row[] = [
     withinMs: 60_000,
   },
   {
-    // Streams that are reset at once, which an HTTP/2 server may count as over while their work goes on.
+    // Streams that are reset at once, which an HTTP/2 server may count as over
+    // while their work goes on.
     name: "reset-streams",
     attacker: "anybody",
     attack: async (attacker, { list }) => {
@@ -245,7 +263,8 @@ export const CONNECTION_ROWS: readonly Row[] = [
   },
   SIGNED_AGAIN,
   {
-    // Bodies without a valid signature that stand still, while a signed one comes.
+    // Bodies without a valid signature that stand still, while a signed one
+    // comes.
     name: "stalled-bodies",
     attacker: "anybody",
     attack: async (attacker) => {

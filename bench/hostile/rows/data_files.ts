@@ -1,4 +1,5 @@
-// Rows of data files: CSV, JSON, YAML and TOML of the greatest size, each made of what its parser is slow for.
+// Rows of data files: CSV, JSON, YAML and TOML of the greatest size, each made
+// of what its parser is slow for.
 
 import {
   type Files,

@@ -1,5 +1,6 @@
-// Front matter and what is computed from it: YAML, JSON in YAML and TOML, each close to the limit of its characters;
-// sorting, filtering, facets and fields over many values.
+// Front matter and what is computed from it: YAML, JSON in YAML and TOML, each
+// close to the limit of its characters; sorting, filtering, facets and fields
+// over many values.
 
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import {
@@ -13,7 +14,10 @@ import {
   type Row,
 } from "../row.ts";
 
-/** What a block of front matter may have in characters, with its fences left out. */
+/**
+ * What a block of front matter may have in characters, with its fences left
+ * out.
+ */
 const MAX_CHARS = 262_000;
 const COMBINING = "\u0301";
 
@@ -34,7 +38,10 @@ function page(
   return { name, attacker: "author", folder: () => posts(texts()), attack };
 }
 
-/** The same text in many files, which differ by a comment, since equal files are read once. */
+/**
+ * The same text in many files, which differ by a comment, since equal files are
+ * read once.
+ */
 const copies = (
   count: number,
   block: string,

@@ -44,7 +44,8 @@ export const LFS_ROWS: readonly Row[] = [
     ),
   },
   {
-    // Pointers that claim sizes which their objects do not have, and objects that are missing.
+    // Pointers that claim sizes which their objects do not have, and objects
+    // that are missing.
     name: "lfs-pointers",
     attacker: "author",
     folder: () =>

@@ -1,5 +1,6 @@
-// Markdown and the HTML made of it: one row for each kind of text that a renderer may be slow for, files of up to 1 MiB,
-// and the addresses in HTML, which are resolved for each answer.
+// Markdown and the HTML made of it: one row for each kind of text that a
+// renderer may be slow for, files of up to 1 MiB, and the addresses in HTML,
+// which are resolved for each answer.
 
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import {
@@ -19,7 +20,10 @@ const FILES = 4;
 const fill = (part: string, chars = MAX_CHARS) =>
   part.repeat(Math.floor(chars / part.length));
 
-/** A row whose files are the whole attack: one page of their HTML. Files differ, since equal ones are rendered once. */
+/**
+ * A row whose files are the whole attack: one page of their HTML. Files differ,
+ * since equal ones are rendered once.
+ */
 function page(
   name: string,
   make: (n: number) => string,
@@ -117,7 +121,8 @@ const RENDER_ROWS: readonly Row[] = [
   ),
   page("headings", () => fill("# a\n\n", 500_000)),
   page("numbered-headings", () => repeat(40_000, (n) => `# a-${n % 300}\n\n`)),
-  // Each of the headings has all of the text, since each is inside the one before.
+  // Each of the headings has all of the text, since each is inside the one
+  // before.
   page(
     "nested-headings",
     () => `${"<h1><div>".repeat(400)}${fill("word ", MAX_CHARS - 4_000)}`,

@@ -1,4 +1,5 @@
-// Names and numbers of files: globs, deep and wide folders, listings of up to a million files, suggestions and slugs.
+// Names and numbers of files: globs, deep and wide folders, listings of up to a
+// million files, suggestions and slugs.
 
 import {
   GitRepository,
@@ -17,7 +18,10 @@ interface Entry {
 const filters = (name: string, values: readonly string[]) =>
   values.map((value) => [`filter[${name}]`, value] as const);
 
-/** A repository of one commit whose root is the tree that `build` writes. Trees that are alike are written once. */
+/**
+ * A repository of one commit whose root is the tree that `build` writes. Trees
+ * that are alike are written once.
+ */
 function repositoryOfTrees(build: (store: Store) => string): GitRepository {
   const repository = new GitRepository(null);
   const { store } = repository;
@@ -261,7 +265,8 @@ export const NAME_ROWS: readonly Row[] = [
     withinMs: 90_000,
   },
   {
-    // Ten trees, of which each names the next ten times: ten thousand million files in a few kilobytes.
+    // Ten trees, of which each names the next ten times: ten thousand million
+    // files in a few kilobytes.
     name: "tree-bomb",
     attacker: "author",
     repository: () =>
@@ -303,7 +308,8 @@ export const NAME_ROWS: readonly Row[] = [
     },
   },
   {
-    // An address has such a path three times, with three characters for each byte.
+    // An address has such a path three times, with three characters for each
+    // byte.
     name: "long-paths",
     attacker: "author",
     repository: () =>
@@ -342,7 +348,8 @@ export const NAME_ROWS: readonly Row[] = [
     ),
   },
   {
-    // Of `a.1.md` and many like it the slug is `a.1`, and all of them stand where `a` would.
+    // Of `a.1.md` and many like it the slug is `a.1`, and all of them stand
+    // where `a` would.
     name: "slug-search",
     attacker: "author",
     repository: () =>

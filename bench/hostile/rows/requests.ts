@@ -1,5 +1,6 @@
-// What anybody can do with addresses, headers and many requests, over ordinary content or over content of an author's own:
-// addresses that are long or always new, large answers, checks of refs, and slots that are shared with others.
+// What anybody can do with addresses, headers and many requests, over ordinary
+// content or over content of an author's own: addresses that are long or always
+// new, large answers, checks of refs, and slots that are shared with others.
 
 import { makeGitRepository } from "../../../tests/github/git_repository.ts";
 import type { Http1Request } from "../http1.ts";
@@ -46,7 +47,8 @@ function noise(bytes: number, seed: number): Uint8Array {
 
 const ADDRESS_ROWS: readonly Row[] = [
   {
-    // 20,000 escapes in the name of one parameter, none of which can be decoded.
+    // 20,000 escapes in the name of one parameter, none of which can be
+    // decoded.
     name: "one-escape",
     attacker: "anybody",
     attack: flood(
@@ -63,7 +65,8 @@ const ADDRESS_ROWS: readonly Row[] = [
     ),
   },
   {
-    // Parameters without effect, each time other ones, so that no address was seen before.
+    // Parameters without effect, each time other ones, so that no address was
+    // seen before.
     name: "addresses",
     attacker: "anybody",
     first: ({ list }) => [list()],
@@ -126,7 +129,8 @@ const ADDRESS_ROWS: readonly Row[] = [
     },
   },
   {
-    // Names that nobody has: what is not there must not be remembered without end, nor written down.
+    // Names that nobody has: what is not there must not be remembered without
+    // end, nor written down.
     name: "unknown-names",
     attacker: "anybody",
     attack: (attacker) => {
@@ -244,7 +248,8 @@ const noiseText = (bytes: number, seed: number) =>
 
 const SHARED_ROWS: readonly Row[] = [
   {
-    // Each of 2,000 branches is checked again for one client that is charged nothing for it.
+    // Each of 2,000 branches is checked again for one client that is charged
+    // nothing for it.
     name: "checks",
     attacker: "anybody",
     repository: async () => {
@@ -261,7 +266,8 @@ const SHARED_ROWS: readonly Row[] = [
     withinMs: 60_000,
   },
   {
-    // Two addresses that hold every slot for background jobs, while another client sorts for the first time.
+    // Two addresses that hold every slot for background jobs, while another
+    // client sorts for the first time.
     name: "held-jobs",
     attacker: "anybody",
     repository: () =>

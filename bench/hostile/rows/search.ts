@@ -1,5 +1,5 @@
-// Full text search, over the files of a collection and over the rows of a data file: texts that are slow to split into words,
-// to index, to find and to show.
+// Full text search, over the files of a collection and over the rows of a data
+// file: texts that are slow to split into words, to index, to find and to show.
 
 import { collidingWords } from "../../../tests/content/colliding_words.ts";
 import {

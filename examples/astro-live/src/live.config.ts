@@ -1,4 +1,5 @@
-// Posts that are read when a page is requested, so that a push shows without a build.
+// Posts that are read when a page is requested, so that a push shows without a
+// build.
 
 import { type CollectionHandle, CollectionsClient, ProblemError } from "@repo-collections/client";
 import { defineLiveCollection } from "astro:content";

@@ -1,10 +1,14 @@
-// An Astro content loader: the items of a collection become entries, their HTML is what `render()` gives.
+// An Astro content loader: the items of a collection become entries, their HTML
+// is what `render()` gives.
 
 import { CollectionsClient, type ListParameters, savePictures } from "@repo-collections/client";
 import type { Loader } from "astro/loaders";
 import { mkdir, writeFile } from "node:fs/promises";
 
-/** Loads a collection from a service. Entries are named by their slugs; unchanged ones are reused between builds. */
+/**
+ * Loads a collection from a service. Entries are named by their slugs;
+ * unchanged ones are reused between builds.
+ */
 export function collectionLoader(service: string, parameters: ListParameters): Loader {
   const client = new CollectionsClient(service);
   return {
@@ -23,7 +27,8 @@ export function collectionLoader(service: string, parameters: ListParameters): L
         const problem = item.error?.detail ?? item.htmlError?.message;
         if (problem !== undefined) {
           logger.warn(`${item.path}: ${problem}`);
-          // The entry of the last build stays, since the next request may succeed.
+          // The entry of the last build stays, since the next request may
+          // succeed.
           removed.delete(slug);
         }
         if (item.html === undefined) continue;

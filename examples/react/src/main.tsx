@@ -1,4 +1,5 @@
-// A blog: the newest posts, and one of them where the address ends with "#" and its slug.
+// A blog: the newest posts, and one of them where the address ends with "#" and
+// its slug.
 
 import { CollectionsClient } from "@repo-collections/client";
 import DOMPurify from "dompurify";

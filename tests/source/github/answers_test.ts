@@ -3,7 +3,9 @@ import { z } from "zod";
 import { CollectionsError } from "../../../lib/errors.ts";
 import { parseAnswer } from "../../../lib/source/github/host.ts";
 
-/** Parses a list of so many values, and returns how many of them the schema saw. */
+/**
+ * Parses a list of so many values, and returns how many of them the schema saw.
+ */
 function countSeen(values: number, value: string) {
   let seen = 0;
   const one = z.custom(() => {

@@ -1,4 +1,5 @@
-// A GitHub App in the place of tokens: which token a request has, and when GitHub is asked for one.
+// A GitHub App in the place of tokens: which token a request has, and when
+// GitHub is asked for one.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { openServices } from "../../../lib/services.ts";
@@ -11,7 +12,10 @@ import { TestClock } from "../../test_clock.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Two private repositories of two owners that have installed the App, and a public one of a third that has not. */
+/**
+ * Two private repositories of two owners that have installed the App, and a
+ * public one of a third that has not.
+ */
 async function start(
   { tokenLifeMs = HOUR_MS, allowed = "octo/*,acme/*,other/*" } = {},
 ) {

@@ -1,4 +1,5 @@
-// Refs without a token, as the whole service requests them: Git's answers come from `git upload-pack`.
+// Refs without a token, as the whole service requests them: Git's answers come
+// from `git upload-pack`.
 
 import { assert, assertEquals } from "@std/assert";
 import { freshnessOf } from "../../http/freshness_of.ts";
@@ -162,7 +163,8 @@ Deno.test("an unchanged commit is fresh while the quota is spent", async () => {
     "fwd=stale; detail=revalidated",
     "0",
   ]);
-  // Its age counts from the last check that found the older commit, however many came after it.
+  // Its age counts from the last check that found the older commit, however
+  // many came after it.
   for (let minute = 1; minute <= 5; minute++) {
     await site.push({ [`posts/b${minute}.md`]: "" });
     for (let request = 0; request < 20; request++) {

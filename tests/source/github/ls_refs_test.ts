@@ -1,5 +1,5 @@
-// Against Git itself, whose answers come from `git upload-pack`, and against broken and hostile hosts: no answer makes
-// the query throw, hang or read on.
+// Against Git itself, whose answers come from `git upload-pack`, and against
+// broken and hostile hosts: no answer makes the query throw, hang or read on.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../../lib/errors.ts";
@@ -60,7 +60,10 @@ const found = (candidate: string, commit: string) => ({
   found: { candidate, commit },
 });
 
-/** The candidate that was found, null for none or no repository, or the code of the error. */
+/**
+ * The candidate that was found, null for none or no repository, or the code of
+ * the error.
+ */
 const outcomeOf = (asked: ReturnType<typeof lsRefs>): Promise<string | null> =>
   asked.then(
     (answer) => answer?.found?.candidate ?? null,

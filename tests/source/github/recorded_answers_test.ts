@@ -1,5 +1,6 @@
-// What GitHub is recorded or documented to answer where something is wrong, written anew in the recorded shape. Each
-// answer is given to a service that knows the repository and to one that does not, with one token and with two.
+// What GitHub is recorded or documented to answer where something is wrong,
+// written anew in the recorded shape. Each answer is given to a service that
+// knows the repository and to one that does not, with one token and with two.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { jsonReply } from "../../github/github_api.ts";
@@ -15,19 +16,30 @@ interface Recorded {
   readonly name: string;
   /** Where it is recorded or documented. */
   readonly source: string;
-  /** Who gets it: the first token, each request, or each request about a commit. */
+  /**
+   * Who gets it: the first token, each request, or each request about a commit.
+   */
   readonly to: "first token" | "everyone" | "commits";
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Of JSON the fields, or another body as it is. */
   readonly body: string | Readonly<Record<string, unknown>>;
-  /** What a request for the repository gets that was served before: it is checked again, older, or a problem. */
+  /**
+   * What a request for the repository gets that was served before: it is
+   * checked again, older, or a problem.
+   */
   readonly known: "checked" | "older" | readonly [status: number, code: string];
   /** What a request gets for one that was not. */
   readonly unknown: 200 | readonly [status: number, code: string];
-  /** Whether the store tells the other processes that the repository must not be served. */
+  /**
+   * Whether the store tells the other processes that the repository must not be
+   * served.
+   */
   readonly tombstone: boolean;
-  /** The lines that the log has of a token; the same with one token and with two. */
+  /**
+   * The lines that the log has of a token; the same with one token and with
+   * two.
+   */
   readonly log: readonly LogLine[];
 }
 
@@ -457,7 +469,10 @@ Deno.test("a token that is set aside is used for other owners", async () => {
   assertEquals(await tokens(paths[0]!), [0]);
 });
 
-/** One answer of GraphQL to the first token; for how many seconds it then waits; null for a failure, which is no limit. */
+/**
+ * One answer of GraphQL to the first token; for how many seconds it then waits;
+ * null for a failure, which is no limit.
+ */
 type GraphqlRow = [
   name: string,
   source: string,
@@ -477,7 +492,10 @@ const errors = (...errors: readonly Record<string, unknown>[]) => ({
   data: null,
   errors,
 });
-/** The requests for contents with one token, where there is a raw host and where there is none, and with two tokens. */
+/**
+ * The requests for contents with one token, where there is a raw host and where
+ * there is none, and with two tokens.
+ */
 const LIMITED: readonly Kinds[] = [{ graphql: 1, raw: 3 }, { graphql: 1 }, {
   graphql: 2,
 }];

@@ -1,4 +1,5 @@
-// Tokens that end: those of a file that changes, and those whose end GitHub announces.
+// Tokens that end: those of a file that changes, and those whose end GitHub
+// announces.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { openServices } from "../../../lib/services.ts";
