@@ -96,8 +96,9 @@ export function pacedBody(
   return new ReadableStream({
     start: watch,
     async pull(controller) {
-      // Writing to many connections must not keep a request waiting.
-      await yieldToEventLoop();
+      // Writing to many connections must not keep a request waiting. Short
+      // bodies must not wait for long ones.
+      if (sent > 0) await yieldToEventLoop();
       const isSlow =
         (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS >
           sent;

@@ -4,6 +4,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { LargeBodies, pacedBody } from "../../lib/http/paced_body.ts";
+import { yieldToEventLoop } from "../../lib/work/clock.ts";
 import { FairQueue } from "../../lib/work/fair_queue.ts";
 import { equalBytes, randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
@@ -275,6 +276,24 @@ Deno.test("pacedBody() ends for a client that is too slow", async () => {
       0,
     ]);
   }
+});
+
+Deno.test("pacedBody() sends a short body before long ones that wait", async () => {
+  // The time until work has to yield is over.
+  const until = performance.now() + 50;
+  while (performance.now() < until);
+  const ended: string[] = [];
+  const waiting = Array.from(
+    { length: 10 },
+    () => yieldToEventLoop().then(() => ended.push("long")),
+  );
+  const bytes = randomBytes(100);
+  const reader = pacedBody(bytes, { clock: new TestClock() }).getReader();
+  await reader.read();
+  ended.push("short");
+  await Promise.all(waiting);
+  assertEquals(ended.indexOf("short"), 0);
+  await reader.cancel();
 });
 
 Deno.test("pacedBody() copies what a connection may keep", async () => {
