@@ -34,6 +34,8 @@ const LOAD_WITHIN_MS = 5_000;
 const START_AGAIN_AFTER_MS = 60_000;
 /** Long work waits until other clients have used the thread for this long. */
 const LONG_DELAY_MS = 5_000;
+/** While others wait, long work rests for this many times its time. */
+const CROWDED_REST = 3;
 const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
 
 /**
@@ -92,8 +94,9 @@ export class ContentThread implements Compute {
   #worker: Promise<WorkerHandle | null> | null = null;
   #isClosed = false;
   /**
-   * When long work may run again. It takes at most half of the time so that a
-   * client with several short tasks does not wait for long work before each.
+   * When long work may run again. It takes at most half of the time, and a
+   * quarter while others wait. A client with several short tasks then does not
+   * wait for long work before each.
    */
   #longAfterMs = -Infinity;
 
@@ -135,7 +138,10 @@ export class ContentThread implements Compute {
       // waits.
       const answer = this.#attempt(task, input, isLong).finally(() => {
         const usedMs = clock.monotonicMs() - startedAtMs;
-        if (isLong) this.#longAfterMs = clock.monotonicMs() + usedMs;
+        if (isLong) {
+          const rest = this.waiting > 0 ? CROWDED_REST : 1;
+          this.#longAfterMs = clock.monotonicMs() + rest * usedMs;
+        }
         permit.release(usedMs);
         charge?.(usedMs);
       });

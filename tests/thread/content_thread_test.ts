@@ -190,6 +190,30 @@ Deno.test("ContentThread tries one piece of work twice", async () => {
   );
 });
 
+Deno.test("ContentThread rests longer after long work if others wait", async () => {
+  for (const othersWait of [false, true]) {
+    const rests: number[] = [];
+    let skippedMs = 0;
+    using opened = start({
+      ...patientClock,
+      monotonicMs: () => systemClock.monotonicMs() + skippedMs,
+      sleep(ms) {
+        rests.push(ms);
+        skippedMs += ms;
+        return Promise.resolve();
+      },
+    });
+    const long = opened.render(SLOW, "a", true);
+    const short = othersWait ? opened.render("*b*", "b") : null;
+    await Promise.all([long, short]);
+    await opened.render("*c*", "c", true);
+    const [restMs = 0] = rests;
+    // The work took its limit, or more on a busy machine.
+    const isLonger = restMs > 2 * LIMIT_MS.long;
+    assertEquals([rests.length > 0, isLonger], [true, othersWait], `${rests}`);
+  }
+});
+
 Deno.test("ContentThread moves an input there and back", async () => {
   using opened = start();
   const entry = { path: "a.md", mode: "100644", sha: "1".repeat(40), size: 1 };
