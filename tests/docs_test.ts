@@ -165,6 +165,7 @@ Deno.test("the README's calls and the blog's lines do what they say", async () =
     `${raw}&path=images%2Foven.svg&format=raw\n`,
     "posts/2026/apple-days.md\n",
     "12\n",
+    "12\n",
   ]);
   assert(printed.at(-1)!.includes("<mark>starter</mark>"), printed.at(-1));
   await Deno.remove(cwd, { recursive: true });
