@@ -22,9 +22,10 @@ import {
   countRows,
   findRows,
   indexedTexts,
-  snippetsOf,
   textIn,
 } from "./search.ts";
+import { termsOf } from "./search_terms.ts";
+import { snippetOf } from "./snippet.ts";
 import { parseSort, sortIndices } from "./sort.ts";
 
 const MAX_ROWS = 200_000;
@@ -120,13 +121,15 @@ export function indexTable(name: RowsName, pace: Pace): boolean {
   let count = countRows(indexOf(name));
   addRows(indexOf(name), (add) => {
     while (count < rows.length) {
-      const texts = ["", "", "", textIn(rows[count]!.data)];
-      count = add(indexedTexts(texts));
+      count = add(textsOf(rows[count]!));
       if (pace.isOver()) break;
     }
   });
   return count >= rows.length;
 }
+
+/** Returns what the index has of a row. */
+const textsOf = ({ data }: Row) => indexedTexts(["", "", "", textIn(data)]);
 
 /** Selects, sorts and writes rows. The order is by score, else by index. */
 export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
@@ -160,8 +163,11 @@ export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
   }
 
   const page = indices.slice(start, end);
-  const shown = page.map((index) => index + 1);
-  const snippets = scores && snippetsOf({ ...searched, shown }, pace);
+  const terms = termsOf(search);
+  const snippets = scores &&
+    pace.within(() =>
+      page.map((index) => snippetOf([textsOf(rows[index]!)[3]!], terms))
+    );
   const items: string[] = [];
   let bytesLeft = input.maxBytes;
   for (const [at, index] of page.entries()) {
