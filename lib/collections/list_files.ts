@@ -18,8 +18,8 @@ import { yieldToEventLoop } from "../work/clock.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
 
 const MAX_FILES = 1_000_000;
-/** A list is in memory twice while it is assembled. */
-const MAX_LIST_BYTES = 128 << 20;
+/** The parts of a list and the list that they are joined to. */
+const MAX_LIST_BYTES = 160 << 20;
 const READS_AT_ONCE = 8;
 /** Longer lists take longer to join than the first try of a task may. */
 const LONG_BYTES = 8 << 20;
@@ -39,11 +39,8 @@ export async function listFiles(
   const { path, treeId } = folder;
   if (!recursive) {
     const { list } = await readTree(read, treeId, path);
-    return await join(
-      { entries: list.bytes, folders: null },
-      list.bytes.length,
-      read,
-    );
+    const part = { entries: list.bytes, folders: null };
+    return await join(part, list.bytes.length, path, read);
   }
   countTreeRead(read, path);
   const whole = await read.source.files(read.snapshot, treeId, read.context);
@@ -91,9 +88,7 @@ async function listInParts(
     bytes += list.bytes.length;
     count += files;
     requireFew(count, path);
-    if (bytes > MAX_LIST_BYTES) {
-      throw collectionTooLarge(path, "its paths take more than 128 MiB");
-    }
+    if (bytes > MAX_LIST_BYTES) throw tooLong(path);
   };
   const readPart = async (treeId: string): Promise<ListPart> => {
     const entries = await run(() => readTree(read, treeId, path));
@@ -111,19 +106,28 @@ async function listInParts(
     }));
     return { entries: entries.list.bytes, folders: new Map(folders) };
   };
-  return await join(await readPart(treeId), bytes, read);
+  return await join(await readPart(treeId), bytes, path, read);
 }
 
 async function join(
   part: ListPart,
   linearIn: number,
+  path: string,
   read: ReadContext,
 ): Promise<FileList> {
   const isLong = linearIn > LONG_BYTES;
-  return new FileList(
-    await runTask(read, joinListsTask, part, { linearIn, isLong }),
-  );
+  const maxBytes = MAX_LIST_BYTES - linearIn;
+  const input = { part, maxBytes };
+  const bytes = await runTask(read, joinListsTask, input, { linearIn, isLong });
+  if (bytes === null) throw tooLong(path);
+  return new FileList(bytes);
 }
+
+const tooLong = (path: string) =>
+  collectionTooLarge(
+    path,
+    `its paths take more than ${MAX_LIST_BYTES} bytes of memory`,
+  );
 
 function requireFew(count: number, path: string) {
   if (count > MAX_FILES) {

@@ -2,6 +2,7 @@
 // folders among the entries of a tree. The result is in order without sorting.
 
 import {
+  bytesFor,
   FileList,
   FileListBuilder,
   isListedPath,
@@ -24,14 +25,18 @@ type Visit = (list: FileList, index: number, prefix: Uint8Array) => void;
 
 /**
  * Returns the bytes of one list of all files. The list may be long, so its size
- * is counted first and it is written into one buffer.
+ * is counted first and it is written into one buffer. Returns null if it takes
+ * more than `maxBytes`: one long name may stand before very many paths.
  */
-export function joinLists(part: ListPart): Uint8Array {
+export function joinLists(
+  { part, maxBytes }: { part: ListPart; maxBytes: number },
+): Uint8Array | null {
   let [count, pathBytes] = [0, 0];
   const omitted = visitFiles(part, "", (list, index, prefix) => {
     count++;
     pathBytes += prefix.length + list.pathBytes(index).length;
   });
+  if (bytesFor(count, pathBytes) > maxBytes) return null;
   const builder = new FileListBuilder({ count, pathBytes });
   visitFiles(
     part,

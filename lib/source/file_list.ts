@@ -60,7 +60,8 @@ function columnsOf({ buffer, byteOffset, length }: Uint8Array, count: number) {
   };
 }
 
-const bytesFor = (count: number, pathBytes: number) =>
+/** Returns the length of a list of so many files and bytes of paths. */
+export const bytesFor = (count: number, pathBytes: number): number =>
   8 + count * 8 + (count + 1) * 4 + count * (ID_BYTES + 1) + pathBytes;
 
 /**

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { joinLists } from "../../lib/content/join_lists.ts";
 import {
@@ -94,9 +94,8 @@ Deno.test("joinLists() puts the parts of a listing in order", () => {
     const parts = [...folders].map(([path, below]) =>
       [path, build(below).bytes] as const
     );
-    const list = new FileList(
-      joinLists({ entries: entries.list.bytes, folders: new Map(parts) }),
-    );
+    const part = { entries: entries.list.bytes, folders: new Map(parts) };
+    const list = new FileList(joinLists({ part, maxBytes: Infinity })!);
     assertEquals(filesOf(list), inByteOrder(all));
     assertEquals(list.omitted, 3 * folders.size);
   }));
@@ -120,11 +119,30 @@ Deno.test("joinLists() never compares two paths out of order", () => {
     return sort.apply(this, compare);
   };
   try {
-    assertEquals(new FileList(joinLists({ entries, folders })).length, 90_000);
+    const list = joinLists({ part: { entries, folders }, maxBytes: Infinity });
+    assertEquals(new FileList(list!).length, 90_000);
   } finally {
     Uint32Array.prototype.sort = sort;
   }
   assertEquals(sorts, 0);
+});
+
+Deno.test("joinLists() returns null for a list that is too long", () => {
+  const name = "x".repeat(1_000);
+  const entries = TreeEntries.of([
+    { name, kind: "folder", id: "1".repeat(40), size: 0 },
+  ]).list.bytes;
+  const files = ["a", "b"].map((path) => ({
+    path,
+    id: "2".repeat(40),
+    size: 1,
+  }));
+  const folders = new Map([[`${name}/`, build(files).bytes]]);
+  const part = { entries, folders };
+  const bytes = joinLists({ part, maxBytes: Infinity })!.length;
+  assert(bytes > 2_000);
+  assertEquals(joinLists({ part, maxBytes: bytes })!.length, bytes);
+  assertEquals(joinLists({ part, maxBytes: bytes - 1 }), null);
 });
 
 Deno.test("FileList views bytes at any offset if they are whole", () => {
