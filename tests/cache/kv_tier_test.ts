@@ -86,18 +86,18 @@ testOnEachStore("KvTier gives the bytes back that fit", async (store) => {
 });
 
 testOnEachStore(
-  "KvTier set() drops writes beyond 64 MiB that wait",
+  "KvTier set() drops writes beyond 32 MiB that wait",
   async (store) => {
     await using opened = await open(store);
     const { tier, kv } = opened;
     const zeros = new Uint8Array(4 << 20);
-    for (let n = 0; n < 20; n++) tier.set([`${n}`], zeros, { ttlMs });
+    for (let n = 0; n < 10; n++) tier.set([`${n}`], zeros, { ttlMs });
     tier.set(["essential"], zeros, { ttlMs, isEssential: true });
     await tier.flush();
-    assertEquals((await allEntries(kv)).length, 17);
+    assertEquals((await allEntries(kv)).length, 9);
     tier.set(["later"], zeros, { ttlMs });
     await tier.flush();
-    assertEquals((await allEntries(kv)).length, 18);
+    assertEquals((await allEntries(kv)).length, 10);
   },
 );
 
@@ -338,7 +338,7 @@ Deno.test("KvTier close() reports no reads that it ends", async () => {
 
 testOnEachStore("KvTier flush() yields between values", async (store) => {
   await using opened = await open(store);
-  for (let n = 0; n < 16; n++) opened.tier.set([`${n}`], letters(), { ttlMs });
+  for (let n = 0; n < 8; n++) opened.tier.set([`${n}`], letters(), { ttlMs });
   let isDone = false;
   const flushed = opened.tier.flush().then(() => isDone = true);
   let count = 0;
