@@ -58,6 +58,8 @@ export class LineLog {
   private pending = "";
   /** Lines dropped since the last report. */
   private dropped = 0;
+  /** The time of the last line. Under load many lines have the same. */
+  private time = { ms: 0, text: "" };
   private cancelTimer: (() => void) | null = null;
   private writing: Promise<void> | null = null;
 
@@ -126,7 +128,11 @@ export class LineLog {
   private writer(level: LogLevel): (event: string, fields?: LogFields) => void {
     return (event, fields) => {
       if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(this.level)) return;
-      const time = new Date(this.clock.now()).toISOString();
+      const ms = this.clock.now();
+      if (ms !== this.time.ms) {
+        this.time = { ms, text: new Date(ms).toISOString() };
+      }
+      const { text: time } = this.time;
       this.line(JSON.stringify({ time, level, event, ...fields }));
     };
   }
