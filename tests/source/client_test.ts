@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { Log } from "../../lib/log.ts";
 import type { GitHubRequest } from "../../lib/source/github/client.ts";
 import { consequencesOf } from "../../lib/source/source_failure.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
@@ -9,19 +8,19 @@ import { TestClock, turns } from "../test_clock.ts";
 import {
   openClient,
   openGitHub,
+  type OpenOptions,
   recordedLog,
   uncharged,
 } from "./open_github.ts";
 
 /** A client of a double with `octo/site`, and requests of each kind. */
-async function open(
-  { tokens = [], log }: { tokens?: readonly string[]; log?: Log } = {},
-) {
+async function open(options: Omit<OpenOptions, "clock"> = {}) {
   const clock = new TestClock();
   const served = await serveRepository({ "a.md": "A\n" }, { now: clock.now });
   const { gh, url } = served;
-  for (const token of tokens) gh.addToken(token);
-  const client = openClient({ tokens, clock, ...log && { log } });
+  for (const token of options.tokens ?? []) gh.addToken(token);
+  const start = () => openClient({ clock, ...options });
+  const client = start();
   const request = (
     kind: GitHubRequest["kind"],
     url: string,
@@ -42,9 +41,17 @@ async function open(
     ...served,
     clock,
     client,
-    /** Sends a request that GitHub answers. */
-    status: async (request: GitHubRequest) =>
-      (await client.request(request)).status,
+    /** Opens the client of another isolate. */
+    start,
+    /** The status of the answer, or the code of the error. */
+    outcome: async (request: GitHubRequest): Promise<number | string> => {
+      try {
+        return (await client.request(request)).status;
+      } catch (error) {
+        if (error instanceof CollectionsError) return error.code;
+        throw error;
+      }
+    },
     /** Sends a request that fails. */
     fail: (request: GitHubRequest) =>
       assertRejects(() => client.request(request), CollectionsError),
@@ -65,277 +72,243 @@ async function open(
   };
 }
 
-Deno.test("GitHubClient repeats a request once after a 5xx", async () => {
-  for (
-    const fault of [{ kind: "status", status: 502 }, {
-      kind: "reset",
-    }] as Fault[]
-  ) {
-    await using opened = await open();
-    const { clock, gh, commit, fail, status } = opened;
-    const pausesMs: number[] = [];
-    clock.sleep = (ms) => Promise.resolve(void pausesMs.push(ms));
-    gh.fault = () => gh.requests.length === 1 ? fault : null;
-    assertEquals(await status(commit), 200);
-    assertEquals([gh.requests.length, pausesMs.length], [2, 1]);
-
-    gh.fault = () => fault;
-    const error = await fail(commit);
-    const { isUnreached = false } = consequencesOf(error);
-    assertEquals([error.code, isUnreached], [
-      "source-failed",
-      fault.kind === "reset",
-    ]);
-    assertEquals(gh.requests.length, 4);
-    for (let times = 0; times < 20; times++) await fail(commit);
-    assert(pausesMs.every((ms) => ms >= 50 && ms <= 250), `${pausesMs}`);
-    assert(new Set(pausesMs).size > 10, "the pauses differ");
-  }
-});
-
-Deno.test("GitHubClient does not repeat refused or late requests", async () => {
+Deno.test("GitHubClient repeats once what may succeed then", async () => {
   await using opened = await open({ tokens: ["t1"] });
-  const { clock, gh, commit, fail, graphql } = opened;
+  const { clock, gh, commit, fail, outcome } = opened;
   timeOutHangs(clock, gh);
-  const unavailable = (wait: string) =>
-    ({
-      kind: "status",
-      status: 503,
-      headers: { "retry-after": wait },
-    }) as const;
-  const cases: [
-    Fault,
-    GitHubRequest,
-    code: string,
-    waitMs: number,
-    requests: number,
-  ][] = [
-    [{ kind: "hang" }, commit, "source-timeout", 0, 1],
-    [{ kind: "stall" }, commit, "source-timeout", 0, 1],
-    [{ kind: "status", status: 502 }, graphql, "source-failed", 0, 1],
-    [{ kind: "reset" }, graphql, "source-failed", 0, 1],
-    [{ kind: "status", status: 400 }, commit, "source-failed", 0, 1],
-    [{ kind: "status", status: 410 }, commit, "source-failed", 0, 1],
-    [unavailable("120"), commit, "source-failed", 120_000, 1],
-    [unavailable("soon"), commit, "source-failed", 0, 2],
+  const pausesMs: number[] = [];
+  clock.sleep = (ms) => Promise.resolve(void pausesMs.push(ms));
+  const headers = { "retry-after": "120" };
+  const rows: {
+    fault: Fault;
+    requests: number;
+    consequences: ReturnType<typeof consequencesOf>;
+  }[] = [
+    {
+      fault: { kind: "reset" },
+      requests: 2,
+      consequences: { isUnreached: true },
+    },
+    {
+      fault: { kind: "hang" },
+      requests: 1,
+      consequences: { isUnreached: true },
+    },
+    {
+      fault: { kind: "status", status: 503, headers },
+      requests: 1,
+      consequences: { waitMs: 120_000 },
+    },
+    {
+      fault: { kind: "status", status: 400 },
+      requests: 1,
+      consequences: { waitMs: 0 },
+    },
   ];
-  for (const [fault, request, ...expected] of cases) {
+  for (const { fault, requests, consequences } of rows) {
     gh.fault = fault;
     gh.resetCounts();
-    const error = await fail(request);
-    const { waitMs = 0 } = consequencesOf(error);
-    assertEquals([fault, error.code, waitMs, gh.requests.length], [
-      fault,
-      ...expected,
-    ]);
+    const error = await fail(commit);
+    assertEquals([fault, gh.requests.length], [fault, requests]);
+    assertEquals(consequencesOf(error), consequences);
     assertEquals(clock.timerCount, 0);
   }
+  gh.fault = () => gh.requests.length === 1 ? { kind: "reset" } : null;
+  for (let times = 0; times < 20; times++) {
+    gh.resetCounts();
+    assertEquals(await outcome(commit), 200);
+  }
+  assert(pausesMs.every((ms) => ms >= 50 && ms <= 250), `${pausesMs}`);
+  assert(new Set(pausesMs).size > 10, "the pauses differ");
 });
 
 Deno.test("GitHubClient waits as a limit states, for an hour at most", async () => {
   const inHours = (hours: number) => Date.UTC(2026, 0, 1) + hours * 3_600_000;
-  const spent = {
+  const headers = {
     "x-ratelimit-remaining": "0",
     "x-ratelimit-reset": `${inHours(1) / 1000}`,
+    "retry-after": "30",
   };
-  const status403 = (headers: Record<string, string>) =>
-    ({ kind: "status", status: 403, headers }) as const;
-  const cases: [Fault, waitSeconds: number][] = [
+  const rows: { fault: Fault; seconds: number }[] = [
     // GitHub's windows last an hour: no wait is longer, whatever a header says.
-    [{ kind: "quota403", resetAtMs: inHours(100) }, 3600],
-    [{ kind: "secondary429", retryAfterSeconds: 86_400 }, 3600],
+    { fault: { kind: "quota403", resetAtMs: inHours(100) }, seconds: 3600 },
     // A stated time to retry goes before the quota's time, which may be of
     // another limit.
-    [status403({ ...spent, "retry-after": "30" }), 30],
-    [{ kind: "secondary403", retryAfterSeconds: 0 }, 1],
+    { fault: { kind: "status", status: 403, headers }, seconds: 30 },
+    { fault: { kind: "secondary403", retryAfterSeconds: 0 }, seconds: 1 },
   ];
-  for (const [fault, waitSeconds] of cases) {
+  for (const { fault, seconds } of rows) {
     await using opened = await open();
-    const { clock, gh, commit, fail, status, tree } = opened;
+    const { clock, gh, commit, fail, outcome, tree } = opened;
     gh.fault = fault;
-    const { code, facts } = await fail(commit);
-    assertEquals(code, "source-rate-limited");
-    assertEquals([fault, facts.retryAfterSeconds], [fault, waitSeconds]);
+    const { facts } = await fail(commit);
+    assertEquals([fault, facts.retryAfterSeconds], [fault, seconds]);
     gh.fault = null;
-    // Until then no request is sent, of any kind and for any repository.
-    clock.advance(waitSeconds * 1000 - 1);
-    await fail(tree);
-    assertEquals(gh.requests.length, 1);
+    clock.advance(seconds * 1000 - 1);
+    assertEquals(await outcome(tree), "source-rate-limited");
     clock.advance(1);
-    assertEquals(await status(tree), 200);
+    assertEquals(await outcome(tree), 200);
   }
+});
+
+Deno.test("a secondary limit stops a token for REST and GraphQL", async () => {
+  await using opened = await open({ tokens: ["t1", "t2"] });
+  const { gh, commit, graphql, outcome } = opened;
+  gh.fault = ({ token }) => token === 0 ? { kind: "secondary429" } : null;
+  assertEquals([await outcome(commit), await outcome(graphql)], [200, 200]);
+  assertEquals(gh.requests.map(({ token }) => token), [0, 1, 1]);
 });
 
 Deno.test("GitHubClient takes no 304 without a validator", async () => {
   await using opened = await open();
-  const { gh, commit, fail } = opened;
+  const { gh, commit, outcome } = opened;
   gh.intercept = () => new Response(null, { status: 304 });
-  for (
-    const known of [null, { etag: '"1"', fingerprint: "of another token" }]
-  ) {
-    assertEquals((await fail({ ...commit, known })).code, "source-failed");
+  const other = { etag: '"1"', fingerprint: "of another token" };
+  for (const known of [null, other]) {
+    assertEquals(await outcome({ ...commit, known }), "source-failed");
   }
 });
 
-Deno.test("GitHubClient goes on with another token after a limit", async () => {
+Deno.test("GitHubClient sends a validator with its own token only", async () => {
   await using opened = await open({ tokens: ["t1", "t2"] });
-  const { gh, commit, graphql, status } = opened;
-  gh.fault = ({ token }) => token === 0 ? { kind: "secondary429" } : null;
-  assertEquals([await status(commit), await status(graphql)], [200, 200]);
-  assertEquals(gh.requests.map(({ token }) => token), [0, 1, 1]);
-
-  await using other = await open({ tokens: ["t1"] });
-  other.gh.quota("t1").remaining = 1;
-  other.gh.quota(null).remaining = 1;
-  assertEquals(await other.status(other.commit), 200);
-  // The answers stated that nothing is left, so nothing more is sent.
-  assertEquals(await other.status(other.tree), 200);
-  assertEquals((await other.fail(other.tree)).code, "source-rate-limited");
-  assertEquals(await other.status(other.graphql), 200);
-  assertEquals(other.gh.requests.map(({ token }) => token), [0, null, 0]);
-});
-
-Deno.test("GitHubClient sends nothing that waited for a limit", async () => {
-  await using opened = await open();
-  const { gh, fail, tree } = opened;
-  const held = Promise.withResolvers<void>();
-  gh.intercept = async () => {
-    await held.promise;
-    return new Response("{}", { status: 429 });
-  };
-  const errors = Promise.all(Array.from({ length: 40 }, () => fail(tree)));
-  await gh.log.until(() => gh.log.inFlight === 32);
-  held.resolve();
-  const codes = new Set((await errors).map(({ code }) => code));
-  assertEquals([codes, gh.requests.length], [
-    new Set(["source-rate-limited"]),
-    32,
+  const { client, gh, commit, outcome } = opened;
+  const { headers, token } = await client.request(commit);
+  const known = { etag: headers.get("etag")!, fingerprint: token.fingerprint };
+  gh.fault = ({ token }) => token === 0 ? { kind: "quota403" } : null;
+  assertEquals(await outcome({ ...commit, known }), 200);
+  const sent = gh.requests.map(({ token, conditional }) => ({
+    token,
+    conditional,
+  }));
+  assertEquals(sent, [
+    { token: 0, conditional: false },
+    { token: 0, conditional: true },
+    { token: 1, conditional: false },
   ]);
 });
 
 Deno.test("GitHubClient sends checks past bulk reads that hang", async () => {
   await using opened = await open();
-  const { clock, gh, commit, fail, status, tree } = opened;
+  const { clock, gh, commit, outcome, tree } = opened;
   gh.fault = ({ kind }) => kind === "tree" ? { kind: "hang" } : null;
-  const errors = Promise.all(Array.from({ length: 40 }, () => fail(tree)));
+  const outcomes = Promise.all(Array(40).fill(tree).map(outcome));
   await gh.log.until(() => gh.pauses.waiting === 32);
   clock.advance(9_999);
-  assertEquals([await status(commit), clock.timerCount], [200, 40]);
+  assertEquals([await outcome(commit), clock.timerCount], [200, 40]);
   clock.advance(1);
   // A request that waited as long as that is not sent any more.
-  const codes = (await errors).map(({ code }) => code).toSorted();
-  assertEquals(codes, [
+  assertEquals((await outcomes).toSorted(), [
     ...Array(8).fill("service-busy"),
     ...Array(32).fill("source-timeout"),
   ]);
 });
 
+Deno.test("GitHubClient sends nothing that waited for a limit", async () => {
+  await using opened = await open();
+  const { gh, outcome, tree } = opened;
+  const held = Promise.withResolvers<void>();
+  gh.intercept = async () => {
+    await held.promise;
+    return new Response("{}", { status: 429 });
+  };
+  const outcomes = Promise.all(Array(40).fill(tree).map(outcome));
+  await gh.log.until(() => gh.log.inFlight === 32);
+  held.resolve();
+  assertEquals(await outcomes, Array(40).fill("source-rate-limited"));
+  assertEquals(gh.requests.length, 32);
+});
+
+Deno.test("isolates share GitHub's 100 requests at once", async () => {
+  for (const isolates of [1, 2, 16, 32]) {
+    await using opened = await open({ isolates });
+    const { gh, clock, tree, commit, start } = opened;
+    const held = Promise.withResolvers<Response>();
+    gh.intercept = () => held.promise;
+    const answers = Array.from({ length: isolates }, () => {
+      const client = start();
+      return Array(100).fill([tree, commit]).flat().map((request, index) => {
+        const context = { ...uncharged, client: `${index % 100}` };
+        return client.request({ ...request, context });
+      });
+    }).flat();
+    const settled = Promise.allSettled(answers);
+    await gh.log.until(() => gh.log.inFlight >= 90);
+    // Were there more at once, they would be seen.
+    await turns(20);
+    clock.advance(10_000);
+    held.resolve(new Response());
+    await settled;
+    assert(gh.log.maxConcurrent <= 100, `${gh.log.maxConcurrent} at once`);
+  }
+});
+
 Deno.test("GitHubClient sends one request first after a limit", async () => {
   await using opened = await open();
-  const { clock, gh, commit, fail, raw, status } = opened;
+  const { clock, gh, commit, outcome, raw } = opened;
   for (const request of [commit, raw]) {
-    gh.fault = { kind: "secondary429" };
-    await fail(request);
-    gh.fault = null;
-    clock.advance(60_000);
-    gh.resetCounts();
-    const held = Promise.withResolvers<null>();
-    gh.intercept = () => held.promise;
-    const answers = Promise.all(
-      Array.from({ length: 5 }, () => status(request)),
-    );
-    await gh.log.until(() => gh.log.inFlight === 1);
-    await turns(20);
-    assertEquals(gh.requests.length, 1);
-    held.resolve(null);
-    assertEquals(await answers, [200, 200, 200, 200, 200]);
-    gh.intercept = null;
+    for (const status of [200, 429]) {
+      gh.fault = { kind: "secondary429" };
+      await outcome(request);
+      gh.fault = null;
+      clock.advance(3_600_000);
+      gh.resetCounts();
+      const held = Promise.withResolvers<Response | null>();
+      gh.intercept = () => held.promise;
+      const outcomes = Promise.all(Array(5).fill(request).map(outcome));
+      await gh.log.until(() => gh.log.inFlight === 1);
+      await turns(20);
+      assertEquals(gh.requests.length, 1);
+      held.resolve(status === 200 ? null : new Response("{}", { status }));
+      const others = status === 200 ? 200 : "source-rate-limited";
+      assertEquals(await outcomes, Array(5).fill(others));
+      assertEquals(gh.requests.length, status === 200 ? 5 : 1);
+      gh.intercept = null;
+      clock.advance(3_600_000);
+    }
   }
 });
 
 Deno.test("GitHubClient sends the others if the first has no answer", async () => {
   await using opened = await open();
-  const { clock, gh, commit, fail, status } = opened;
+  const { clock, gh, commit, outcome } = opened;
   gh.fault = { kind: "secondary429" };
-  await fail(commit);
+  await outcome(commit);
   clock.advance(60_000);
   gh.resetCounts();
   gh.fault = () => gh.requests.length === 1 ? { kind: "hang" } : null;
-  const first = fail(commit);
-  const others = Promise.all([commit, commit, commit].map(status));
+  const first = outcome(commit);
+  const others = Promise.all([commit, commit].map(outcome));
   await gh.log.until(() => gh.pauses.waiting === 1);
   clock.advance(10_000);
-  assertEquals([(await first).code, await others], ["source-timeout", [
-    200,
-    200,
-    200,
-  ]]);
-});
-
-Deno.test("GitHubClient sends a validator with its own token only", async () => {
-  await using opened = await open({ tokens: ["t1", "t2"] });
-  const { client, gh, commit, status } = opened;
-  const { headers, token } = await client.request(commit);
-  const known = { etag: headers.get("etag")!, fingerprint: token.fingerprint };
-  assertEquals(await status({ ...commit, known }), 304);
-  assertEquals([gh.quota("t1").spent, gh.quota("t2").spent], [1, 0]);
-
-  // When this token's quota is spent, the client uses the other, whose ETags
-  // differ.
-  gh.fault = ({ token }) => token === 0 ? { kind: "quota403" } : null;
-  assertEquals(await status({ ...commit, known }), 200);
-  assertEquals(await status({ ...commit, known }), 200);
-  const sent = gh.requests.slice(-3).map((
-    { token, conditional },
-  ) => [token, conditional]);
-  assertEquals(sent, [[0, true], [1, false], [1, false]]);
+  assertEquals([await first, await others], ["source-timeout", [200, 200]]);
 });
 
 Deno.test("GitHubClient logs once that the API version ends", async () => {
   const { log, lines } = recordedLog();
   await using opened = await open({ log });
-  const { gh, commit, status } = opened;
-  assertEquals([await status(commit), lines], [200, []]);
+  const { gh, commit, outcome } = opened;
   const deprecation = "Tue, 10 Mar 2026 00:00:00 GMT";
   const sunset = "Fri, 10 Mar 2028 00:00:00 GMT";
-  gh.intercept = async (_request, _logged, real) => {
-    const answer = await real();
-    answer.headers.set("deprecation", deprecation);
-    answer.headers.set("sunset", sunset);
-    return answer;
-  };
-  for (let times = 0; times < 3; times++) {
-    assertEquals(await status(commit), 200);
-  }
+  gh.intercept = () => new Response("", { headers: { deprecation, sunset } });
+  for (let times = 0; times < 3; times++) await outcome(commit);
   assertEquals(lines, [{ event: "API version ends", deprecation, sunset }]);
 });
 
 Deno.test("GitHubSource names an API version to github.com only", async () => {
   const versions: (string | null)[] = [];
-  await using server = Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen() {},
-  }, (request) => {
-    versions.push(request.headers.get("x-github-api-version"));
+  const address = { hostname: "127.0.0.1", port: 0, onListen() {} };
+  await using server = Deno.serve(address, ({ headers }) => {
+    versions.push(headers.get("x-github-api-version"));
     return new Response("0".repeat(40));
   });
-  const base = `http://127.0.0.1:${server.addr.port}`;
-  for (const apiUrl of [base, `${base}/api/v3`]) {
-    const urls = {
-      apiUrl,
-      graphqlUrl: base,
-      rawUrl: base,
-      webUrl: "https://github.test",
-    } as const;
-    const source = openGitHub(urls, {
-      clock: new TestClock(),
-      allowed: "octo/*",
-    });
-    await source.resolve(
-      { owner: "octo", repo: "site", branch: null },
-      uncharged,
-    );
+  const url = `http://127.0.0.1:${server.addr.port}` as const;
+  const webUrl = "https://github.test";
+  const addresses = { graphqlUrl: url, rawUrl: url, webUrl } as const;
+  const options = { clock: new TestClock(), allowed: "octo/*" };
+  const query = { owner: "octo", repo: "site", branch: null };
+  for (const apiUrl of [url, `${url}/api/v3`] as const) {
+    const source = openGitHub({ ...addresses, apiUrl }, options);
+    await source.resolve(query, uncharged);
   }
   assertEquals(versions, ["2026-03-10", null]);
 });
@@ -345,10 +318,8 @@ Deno.test("GitHubClient ends with its request", async () => {
   const { client, commit, gh } = opened;
   gh.fault = { kind: "hang" };
   const left = new AbortController();
-  const requested = client.request({
-    ...commit,
-    context: { ...uncharged, signal: left.signal },
-  });
+  const context = { ...uncharged, signal: left.signal };
+  const requested = client.request({ ...commit, context });
   await gh.log.until(() => gh.pauses.waiting === 1);
   left.abort(new Error("left"));
   await assertRejects(() => requested, Error, "left");

@@ -27,6 +27,8 @@ export interface OpenOptions {
   readonly kv?: KvTier | null;
   readonly log?: Log;
   readonly edge?: Edge;
+  /** How many isolates share the limits. */
+  readonly isolates?: number;
 }
 
 /** Small text files, each different. */
@@ -83,9 +85,12 @@ export function recordedLog() {
   return { log, lines };
 }
 
-function clientOptions({ clock, tokens = [], log = silentLog }: OpenOptions) {
-  const pool = new TokenPool(tokenList(tokens), { clock, log });
-  return { tokens: pool, clock, log, timeoutMs: 10_000, userAgent: "test" };
+function clientOptions(
+  { clock, tokens = [], log = silentLog, isolates = 1 }: OpenOptions,
+) {
+  const shared = { clock, log, isolates: () => isolates };
+  const pool = new TokenPool(tokenList(tokens), shared);
+  return { ...shared, tokens: pool, timeoutMs: 10_000, userAgent: "test" };
 }
 
 /** Sends requests with these tokens. */
