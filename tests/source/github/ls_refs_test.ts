@@ -19,7 +19,6 @@ import { openClient, uncharged } from "../open_github.ts";
 const TYPE = "application/x-git-upload-pack-result";
 const ID = "1234567890abcdef1234567890abcdef12345678";
 const OTHER = "f".repeat(40);
-const MIB = 1 << 20;
 
 /** A bridge with one repository, `octo/site`. */
 async function serve(branch = "main") {
@@ -31,10 +30,10 @@ async function serve(branch = "main") {
   const client = openClient({ clock });
   const ask = (
     ref = "main",
-    { repo = "site", gitUrl = bridge.url, context = uncharged } = {},
+    { repo = "site", gitUrl = bridge.url } = {},
   ) => {
     const query = { owner: "octo", repo, candidates: candidatesOf(ref, false) };
-    return lsRefs({ client, clock, gitUrl }, query, context);
+    return lsRefs({ client, clock, gitUrl }, query, uncharged);
   };
   return {
     repository,
@@ -74,54 +73,30 @@ Deno.test("lsRefs() finds branches, then tags, by whole names", async () => {
   await using served = await serve();
   const { repository, ask } = served;
   const first = await repository.head();
-  const branches = [
-    "main-2",
-    "mai",
-    "feature/a",
-    "feature/a-b",
-    "féé/𝒳",
-    "HEADS",
-    "both",
-  ];
-  for (const name of branches) {
-    await repository.commit({ [`${name}.md`]: name }, { branch: name });
+  const branches = ["main-2", "mai", "feature/a", "féé/𝒳", "both", "light-2"];
+  for (const branch of branches) {
+    await repository.commit({ "b.md": branch }, { branch });
   }
   const tree = await repository.git("rev-parse", "HEAD^{tree}");
   for (const name of ["both", "light", first]) {
     await repository.tag(name, { at: first });
   }
   await repository.tag("noted", { at: first, annotated: true });
-  await repository.git(
-    "tag",
-    "--annotate",
-    "--message",
-    "x",
-    "nested",
-    "refs/tags/noted",
-  );
+  const nested = ["--annotate", "--message", "x", "nested", "refs/tags/noted"];
+  await repository.git("tag", ...nested);
   await repository.git("update-ref", "refs/tags/tree", tree);
   for (const name of ["main", ...branches]) {
-    assertEquals(
-      await ask(name),
-      found(`heads/${name}`, await repository.head(name)),
-    );
+    const commit = await repository.head(name);
+    assertEquals(await ask(name), found(`heads/${name}`, commit));
   }
   for (const name of ["light", "noted", "nested", first]) {
     assertEquals(await ask(name), found(`tags/${name}`, first), name);
   }
   // It cannot be distinguished from a tag on a commit.
   assertEquals(await ask("tree"), found("tags/tree", tree));
-  const absent = [
-    "ma",
-    "main-",
-    "feature",
-    "heads/main",
-    "refs/heads/main",
-    "féé/𝒴",
-    "zz",
-    tree,
-  ];
-  for (const name of absent) assertEquals(await ask(name), missing, name);
+  for (const name of ["main-", "feature", "heads/main", "féé/𝒴", tree]) {
+    assertEquals(await ask(name), missing, name);
+  }
 });
 
 Deno.test("lsRefs() resolves HEAD to the default branch", async () => {
@@ -159,20 +134,12 @@ Deno.test("lsRefs() follows two moves on the same origin", async () => {
   await using served = await serve();
   const { state, repository, bridge, ask } = served;
   state.rename("octo/site", "Other/New.Name");
-  const commit = await repository.head();
-  const there = {
-    ...found("heads/main", commit),
+  state.redirect("octo/hop", "{git}/octo/site/git-upload-pack");
+  assertEquals(await ask("main", { repo: "hop" }), {
+    ...found("heads/main", await repository.head()),
     owner: "Other",
     repo: "New.Name",
-  };
-  assertEquals(await ask("main"), there);
-  state.redirect("octo/hop", "{git}/octo/site/git-upload-pack");
-  assertEquals(await ask("main", { repo: "hop" }), there);
-  assertEquals(bridge.requests.slice(-3), [
-    "octo/hop",
-    "octo/site",
-    "Other/New.Name",
-  ]);
+  });
   state.redirect("octo/loop", "/octo/loop.git/git-upload-pack");
   bridge.requests.length = 0;
   assertEquals(await outcomeOf(ask("main", { repo: "loop" })), "source-failed");
@@ -184,123 +151,75 @@ Deno.test("lsRefs() follows no other redirect", async () => {
   const { bridge } = served;
   const good = "/octo/site.git/git-upload-pack";
   const port = new URL(bridge.url).port;
-  const redirects: [location: string, status?: number, folder?: string][] = [
-    [`http://localhost:${port}${good}`],
-    [`https://127.0.0.1:${port}${good}`],
-    [`//elsewhere.test${good}`],
-    [`${good}?a=b`],
-    ["/octo/site.git/info/refs"],
-    ["/octo/%2e%2e/git-upload-pack"],
-    ["/octo/s%2Fite/git-upload-pack"],
-    [good, 302],
-    [good, 308],
+  const rows: { location: string; status?: number; folder?: string }[] = [
+    { location: `http://localhost:${port}${good}` },
+    { location: `https://127.0.0.1:${port}${good}` },
+    { location: `${good}?a=b` },
+    { location: "/octo/site.git/info/refs" },
+    { location: "/octo/%2e%2e/git-upload-pack" },
+    { location: good, status: 302 },
     // Out of the path of the host's address.
-    [`/abc${good}`, 301, "/git"],
+    { location: `/abc${good}`, folder: "/git" },
   ];
-  for (const [location, status = 301, folder = ""] of redirects) {
+  for (const { location, status = 301, folder = "" } of rows) {
     bridge.requests.length = 0;
     bridge.intercept = () =>
       new Response(null, { status, headers: { location } });
-    const outcome = await outcomeOf(
-      served.ask("main", { gitUrl: bridge.url + folder }),
-    );
-    assertEquals([location, outcome, bridge.requests.length], [
-      location,
-      "source-failed",
-      1,
-    ]);
+    const gitUrl = bridge.url + folder;
+    const outcome = await outcomeOf(served.ask("main", { gitUrl }));
+    assertEquals([location, outcome], [location, "source-failed"]);
+    assertEquals(bridge.requests.length, 1);
   }
 });
 
-Deno.test("lsRefs() tells a denial and a limit by their status", async () => {
+Deno.test("lsRefs() takes a 200 of Git's type, and waits for a limit", async () => {
   await using served = await serve();
   const { bridge } = served;
-  const good = answer(`${ID} refs/heads/main`);
   const given = (status: number, headers: HeadersInit) => {
-    bridge.intercept = () => new Response(good, { status, headers });
+    bridge.intercept = () =>
+      new Response(answer(`${ID} refs/heads/main`), { status, headers });
     return served.ask();
   };
-  for (const status of [206, 400, 410, 500, 503]) {
-    assertEquals(
-      await outcomeOf(given(status, { "content-type": TYPE })),
-      "source-failed",
-    );
-  }
-  assertEquals(
-    await outcomeOf(given(200, { "content-type": "text/html" })),
-    "source-failed",
-  );
-  assertEquals(
-    await outcomeOf(given(200, { "content-type": TYPE })),
-    "heads/main",
-  );
-  for (const status of [401, 403, 404, 451]) {
-    assertEquals(await given(status, { "content-type": TYPE }), null);
-  }
+  const html = { "content-type": "text/html" };
+  assertEquals(await outcomeOf(given(200, html)), "source-failed");
+  const type = { "content-type": TYPE };
+  assertEquals(await outcomeOf(given(206, type)), "source-failed");
+  assertEquals(await outcomeOf(given(200, type)), "heads/main");
   bridge.intercept = endless(() => "a".repeat(60_000), { status: 401 }).respond;
   assertEquals(await served.ask(), null);
   const waits = { "0": 1000, "999999999999": 3_600_000, "soon": 3_600_000 };
   for (const [value, waitMs] of Object.entries(waits)) {
-    const error = await assertRejects(
-      () => given(429, { "retry-after": value }),
-      CollectionsError,
-    );
-    assertEquals([error.code, consequencesOf(error)], ["source-rate-limited", {
-      waitMs,
-    }]);
+    const limited = given(429, { "retry-after": value });
+    const error = await assertRejects(() => limited, CollectionsError);
+    assertEquals(consequencesOf(error), { waitMs });
   }
 });
 
 Deno.test("lsRefs() names itself Git and the service", async () => {
   await using served = await serve();
-  const { bridge, ask } = served;
   const names: (string | null)[] = [];
-  bridge.intercept = ({ headers }) => {
+  served.bridge.intercept = ({ headers }) => {
     names.push(headers.get("user-agent"));
     return null;
   };
-  assertEquals([await outcomeOf(ask()), names], ["heads/main", [
-    "git/2 (test)",
-  ]]);
-  const other = await fetch(`${bridge.url}/octo/site.git/git-upload-pack`, {
-    method: "POST",
-  });
-  assertEquals([other.status, await other.text()], [404, "Not Found\n"]);
+  await served.ask();
+  assertEquals(names, ["git/2 (test)"]);
 });
 
-Deno.test("lsRefs() stops reading past the name among 10,000 refs", async () => {
+Deno.test("lsRefs() stops reading past the name", async () => {
   await using served = await serve();
-  const { repository, bridge, ask } = served;
-  const commit = await repository.head();
-  const names = Array.from({ length: 10_000 }, (_, n) => `v${n}`).toSorted();
-  const refs = [...names.map((name) => `heads/${name}`), "tags/v"];
-  const packed = refs.map((name) => `${commit} refs/${name}\n`).join("");
-  const sorted = "# pack-refs with: peeled fully-peeled sorted \n";
-  await Deno.writeTextFile(`${repository.dir}/packed-refs`, sorted + packed);
-  for (
-    const candidate of ["heads/v0", "heads/v5000", "heads/v9999", "tags/v"]
-  ) {
-    assertEquals(
-      await ask(candidate.slice(candidate.indexOf("/") + 1)),
-      found(candidate, commit),
-    );
-  }
-  assertEquals(await ask("v-"), missing);
-
   const first = [
     `${OTHER} HEAD symref-target:refs/heads/main`,
     `${ID} refs/heads/main`,
   ];
-  for (
-    const [name, candidate] of [["main", "heads/main"], ["mai", null]] as const
-  ) {
-    const { respond, state } = endless((n) =>
-      first[n] ?? `${ID} refs/tags/n${n}`
-    );
-    bridge.intercept = respond;
-    assertEquals(await outcomeOf(ask(name)), candidate);
+  const outcomes = { "main": "heads/main", "mai": null };
+  for (const [name, outcome] of Object.entries(outcomes)) {
+    const line = (n: number) => first[n] ?? `${ID} refs/tags/n${n}`;
+    const { respond, state } = endless(line);
+    served.bridge.intercept = respond;
+    assertEquals(await outcomeOf(served.ask(name)), outcome);
     while (!state.isLeft) await turns();
-    assert(state.bytes < 2 * MIB, `${state.bytes}`);
+    assert(state.bytes < 2 << 20, `${state.bytes}`);
   }
 });
 
@@ -316,17 +235,6 @@ Deno.test("lsRefs() cannot use an answer over 4 MiB or cut off", async () => {
   assertEquals(await outcomeOf(ask()), "source-failed");
   await bridge.down();
   assertEquals(await outcomeOf(ask()), "source-failed");
-});
-
-Deno.test("lsRefs() sends nothing once its signal has aborted", async () => {
-  await using served = await serve();
-  const reason = new Error("the client left");
-  const context = { ...uncharged, signal: AbortSignal.abort(reason) };
-  assertEquals(
-    await assertRejects(() => served.ask("main", { context })),
-    reason,
-  );
-  assertEquals(served.bridge.requests, []);
 });
 
 /** An answer without end, line by line, and what was read of it. */
@@ -371,72 +279,50 @@ function search(text: string, isWhole: boolean) {
 Deno.test("RefSearch refuses what does not follow the protocol", () => {
   const main = pktLine(`${ID} refs/heads/main`);
   const other = pktLine(`${ID} refs/heads/a`);
-  const unusable = {
-    "an empty answer": "",
-    "an answer without a flush": other,
-    "a length cut off": `${other}00`,
-    "a line cut off": `${main.slice(0, 30)}0000`,
-    ...Object.fromEntries(
-      [
-        "0001",
-        "0002",
-        "0003",
-        "0004",
-        "00zz",
-        "-001",
-        " 0a0",
-        "0x0a",
-        "PACK",
-        "\0\0\0\0",
-      ]
-        .map((length) => [`a length of ${length}`, `${length}${main}0000`]),
-    ),
-    "a length over the limit": `fff1${"a".repeat(65_536)}0000`,
-    "a name with a NUL": answer(`${ID} refs/heads/ma\0in`),
-    "the first version's advertisement": answer(
-      `${ID} refs/heads/main\0multi_ack`,
-    ),
-    "an error line": "000eERR no way0000",
-    "an id of 39 digits": answer(`${ID.slice(1)} refs/heads/main`),
-    "an id of SHA-256": answer(`${ID.padEnd(64, "0")} refs/heads/main`),
-    "an id in capitals": answer(`${ID.toUpperCase()} refs/heads/main`),
-    "an attribute that was not requested": answer(
-      `${ID} refs/heads/main peels:x`,
-    ),
-    "two peeled ids": answer(`${ID} refs/heads/main peeled:${ID} peeled:${ID}`),
-    "an unborn branch": answer("unborn refs/heads/main"),
-    "a ref twice": answer(`${ID} refs/heads/a`, `${OTHER} refs/heads/a`),
-  };
-  const capitals = `${main.toUpperCase().slice(0, 4)}${main.slice(4)}`;
+  const lengths = ["0001", "0004", "00zz", "-001", "0x0a", "\0\0\0\0"];
+  const unusable = [
+    "",
+    other,
+    `${other}00`,
+    `${main.slice(0, 30)}0000`,
+    ...lengths.map((length) => `${length}${main}0000`),
+    `fff1${"a".repeat(65_536)}0000`,
+    "000eERR no way0000",
+    answer(`${ID} refs/heads/ma\0in`),
+    // The first version's advertisement.
+    answer(`${ID} refs/heads/main\0multi_ack`),
+    answer(`${ID.slice(1)} refs/heads/main`),
+    answer(`${ID.padEnd(64, "0")} refs/heads/main`),
+    answer(`${ID.toUpperCase()} refs/heads/main`),
+    answer(`${ID} refs/heads/main peels:x`),
+    answer("unborn refs/heads/main"),
+    answer(`${ID} refs/heads/a`, `${OTHER} refs/heads/a`),
+  ];
+  const none = { found: null, hasHead: false, defaultBranch: null };
   const found = { candidate: "heads/main", commit: ID };
-  const results: [text: string, result: RefAnswer][] = [
-    [`${capitals}0000 what follows`, {
-      found,
-      hasHead: false,
-      defaultBranch: null,
-    }],
-    [answer(`${OTHER} HEAD symref-target:refs/heads/x`), {
-      found: null,
-      hasHead: true,
-      defaultBranch: "x",
-    }],
-    [answer("unborn HEAD symref-target:refs/heads/x"), {
-      found: null,
-      hasHead: false,
-      defaultBranch: "x",
-    }],
-    ["0000", { found: null, hasHead: false, defaultBranch: null }],
+  const capitals = `${main.toUpperCase().slice(0, 4)}${main.slice(4)}`;
+  const usable: { text: string; result: RefAnswer }[] = [
+    { text: "0000", result: none },
+    { text: `${capitals}0000 what follows`, result: { ...none, found } },
+    {
+      text: answer(`${OTHER} HEAD symref-target:refs/heads/x`),
+      result: { ...none, hasHead: true, defaultBranch: "x" },
+    },
+    {
+      text: answer("unborn HEAD symref-target:refs/heads/x"),
+      result: { ...none, defaultBranch: "x" },
+    },
   ];
   for (const isWhole of [true, false]) {
-    for (const [what, text] of Object.entries(unusable)) {
+    for (const text of unusable) {
       assertThrows(
         () => search(text, isWhole),
         CollectionsError,
         undefined,
-        what,
+        text.slice(0, 99),
       );
     }
-    for (const [text, result] of results) {
+    for (const { text, result } of usable) {
       assertEquals(search(text, isWhole), result);
     }
   }
