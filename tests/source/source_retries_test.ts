@@ -4,7 +4,6 @@ import {
   problem,
   serviceBusy,
   sourceFailed,
-  sourceTimeout,
 } from "../../lib/errors.ts";
 import { SourceFailure } from "../../lib/source/source_failure.ts";
 import { SourceRetries } from "../../lib/source/source_retries.ts";
@@ -15,10 +14,6 @@ const failed = sourceFailed("answered 500");
 const unreached = new SourceFailure(sourceFailed("no connection"), {
   isUnreached: true,
 });
-const late = new SourceFailure(sourceTimeout("no answer"), {
-  isUnreached: true,
-});
-
 const ref = (branch = "main", repo = "site", owner = "octo"): RefName => ({
   owner,
   repo,
@@ -39,15 +34,16 @@ function open() {
       error === null ? Promise.resolve() : Promise.reject(error);
     await retries.check(name, isKnown, outcome).catch(() => {});
   };
+  let count = 0;
   return {
     clock,
     retries,
     check,
     failure: (name: RefName) => retries.refFailure(name),
-    /** One check of a repository of each owner. */
+    /** One check of a new repository of each owner. */
     async checkAll(error: CollectionsError | null, owners: string) {
-      for (const [index, owner] of owners.split("").entries()) {
-        await check(ref("main", `${index}`, owner), error);
+      for (const owner of owners) {
+        await check(ref("main", `${count++}`, owner), error);
       }
     },
   };
@@ -55,12 +51,11 @@ function open() {
 
 Deno.test("SourceRetries ends the wait of a ref with an answer", async () => {
   const { check, clock, failure } = open();
-  for (
-    const answer of [
-      null,
-      problem("repository-not-found", { owner: "octo", repo: "site" }),
-    ]
-  ) {
+  const missing = problem("repository-not-found", {
+    owner: "octo",
+    repo: "site",
+  });
+  for (const answer of [null, missing]) {
     await check(ref(), failed);
     assertEquals(failure(ref()), failed);
     clock.advance(60_000);
@@ -84,14 +79,9 @@ Deno.test("SourceRetries stops a repository of which several refs fail", async (
   const { retries, check, clock, failure } = open();
   await check(ref("a"), failed);
   await check(ref("b"), new SourceFailure(failed, { waitMs: 7_000 }));
-  assertEquals([failure(ref("main"))?.code, failure(other)], [
-    "source-failed",
-    null,
-  ]);
-  assertEquals(
-    retries.objectFailure("octo/site", "tree 2")?.code,
-    "source-failed",
-  );
+  assertEquals(failure(other), null);
+  const ofTree = retries.objectFailure("octo/site", "tree 2");
+  assertEquals(ofTree?.code, "source-failed");
   clock.advance(6_999);
   assertEquals(failure(ref("main"))?.code, "source-failed");
   clock.advance(1);
@@ -102,34 +92,21 @@ Deno.test("SourceRetries stops a repository of which several refs fail", async (
   assertEquals(failure(ref("main")), null, "the first since an answer");
 });
 
-type Checks = [owners: string, outcome: CollectionsError | null];
-
-const rows: [name: string, isDown: boolean, ...Checks[]][] = [
-  ["five in a row of three owners", true, ["abCca", unreached]],
-  ["five late answers", true, ["abCca", late]],
-  ["four in a row", false, ["abCc", unreached]],
-  ["two owners", false, ["abABaba", unreached]],
-  ["answers with an error", false, ["abcdeabcde", failed]],
-  ["full queues", false, ["abcdeabcde", serviceBusy()]],
-  ["an answer in between", false, ["abcd", unreached], ["z", null], [
-    "abcd",
-    unreached,
-  ]],
-  ["an error answer in between", false, ["abcd", unreached], ["z", failed], [
-    "abcd",
-    unreached,
-  ]],
-];
-
 Deno.test("SourceRetries stops a source that is not reached", async () => {
-  for (const [name, isDown, ...checks] of rows) {
-    const { retries, checkAll, failure } = open();
-    for (const [owners, outcome] of checks) await checkAll(outcome, owners);
-    for (const owner of "abcde") {
-      retries.objectOutcome(`${owner}/1 tree 1`, unreached);
-    }
-    assertEquals([name, failure(other) !== null], [name, isDown]);
+  const { checkAll, failure, retries } = open();
+  await checkAll(unreached, "abCc");
+  await checkAll(null, "z");
+  // Two owners.
+  await checkAll(unreached, "abABaba");
+  await checkAll(failed, "zyxwv");
+  await checkAll(serviceBusy(), "abcdeabcde");
+  await checkAll(unreached, "abcd");
+  for (const owner of "abcde") {
+    retries.objectOutcome(`${owner}/1 tree 1`, unreached);
   }
+  assertEquals(failure(other), null);
+  await checkAll(unreached, "e");
+  assertEquals(failure(other), unreached);
 });
 
 Deno.test("SourceRetries sends one probe after a wait", async () => {

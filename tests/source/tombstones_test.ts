@@ -2,151 +2,90 @@
 // process, whatever happens to GitHub afterwards, and also where GitHub failed
 // before its denial was complete.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import type { GitRepository } from "../github/git_repository.ts";
-import type { GithubDouble } from "../github/github_double.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
-import { openFile } from "../kv_connect/shared_stores.ts";
-import {
-  itemPath,
-  listPath,
-  startService,
-  type TestService,
-} from "../service.ts";
 import { startSite } from "../site.ts";
+import { freshnessOf } from "../http/freshness_of.ts";
 import { NAMED, type OpenedRefs, openRefs } from "./open_refs.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const SILENT = { LOG_LEVEL: "silent" };
 
-type Host = { readonly gh: GithubDouble; readonly git: GitRepository };
-
-const removals: [
-  name: string,
-  code: string,
-  remove: (host: Host) => unknown,
-][] = [
-  ["deleted", "repository-not-found", ({ gh }) => gh.remove("octo/site")],
-  [
-    "made private",
-    "repository-not-found",
-    ({ gh }) => gh.setVisibility("octo/site", "private"),
-  ],
-  [
-    "blocked by its terms",
-    "repository-blocked",
-    ({ gh }) => gh.get("octo/site").blocked = 403,
-  ],
-  [
-    "blocked by law",
-    "repository-blocked",
-    ({ gh }) => gh.get("octo/site").blocked = 451,
-  ],
-  ["emptied", "repository-empty", ({ gh }) => gh.add("octo/site", null)],
-  ["without its branch", "branch-not-found", async ({ git }) => {
-    await git.branch("other");
-    await git.deleteBranch("main");
-  }],
-];
-
-const PATHS = [
-  listPath(),
-  listPath({ includeContent: true }),
-  itemPath({ path: "posts/a.md" }),
-  itemPath({ path: "posts/a.md", format: "raw" }),
-];
-
-/** The different answers to all paths: 200, or the code of a problem. */
-async function answers(service: TestService): Promise<(number | string)[]> {
-  const found = await Promise.all(PATHS.map(async (path) => {
-    const response = await service.get(path);
-    return response.status === 200
-      ? 200
-      : (await response.json()).code as string;
-  }));
-  return [...new Set(found)];
+async function renameMain({ git }: OpenedRefs) {
+  await git.branch("other");
+  await git.deleteBranch("main");
 }
 
-for (const [name, code, remove] of removals) {
-  Deno.test(`a repository ${name} is not served after 60 s`, async () => {
-    await using store = await openFile();
-    // A tombstone is written whatever was written before.
-    const env = { ...SILENT, KV_WRITE_MB_PER_HOUR: "0" };
-    await using site = await startSite({ "posts/a.md": "" }, {
-      env,
-      kv: await store.open(),
-    });
-    const { gh, repository: git, service } = site;
-    const { clock } = service;
-    const start = async () =>
-      await startService({
-        env: SILENT,
-        github: gh,
-        clock,
-        kv: await store.open(),
-      });
-    await using second = await start();
-    for (const process of [service, second]) {
-      assertEquals(await answers(process), [200]);
-    }
+const removals: {
+  code: string;
+  remove: (opened: OpenedRefs) => unknown;
+}[] = [
+  {
+    code: "repository-not-found",
+    remove: ({ gh }) => gh.setVisibility("octo/site", "private"),
+  },
+  {
+    code: "repository-blocked",
+    remove: ({ gh }) => gh.get("octo/site").blocked = 451,
+  },
+  {
+    code: "repository-empty",
+    remove: ({ gh }) => gh.add("octo/site", null),
+  },
+  { code: "branch-not-found", remove: renameMain },
+];
+
+for (const { code, remove } of removals) {
+  Deno.test(`nothing is served 60 s after it became ${code}`, async () => {
+    await using opened = await openRefs(NAMED);
+    const { clock, gh, start, outcome, cost } = opened;
+    const second = start();
+    for (const process of [opened, second]) await process.resolve();
 
     clock.advance(MINUTE_MS - 1);
-    await remove({ gh, git });
-    for (const process of [service, second]) {
-      assertEquals(await answers(process), [200]);
-    }
+    await remove(opened);
+    assertEquals([await outcome(), await second.outcome()], ["fresh", "fresh"]);
     clock.advance(1);
-    assertEquals(await answers(service), [code]);
+    assertEquals(await outcome(), code);
     // The second process can only read it from the store: GitHub sends it
     // nothing.
     gh.fault = { kind: "status", status: 500 };
-    assertEquals(await answers(second), [code]);
-    await using third = await start();
-    assertEquals(
-      await answers(third),
-      ["source-failed"],
-      "nothing is left to be given",
-    );
+    assertEquals(await second.outcome(), code);
+    const third = start();
+    assertEquals(await third.outcome(), "source-failed");
 
     // The tombstone is valid for 60 s without a request, for every spelling,
     // which the problem repeats.
     clock.advance(MINUTE_MS - 1);
-    gh.resetCounts();
-    const { code: again, detail } = await service.problem(
-      listPath({ repo: "SITE" }),
-    );
-    assertEquals([again, gh.counts()], [code, {}]);
-    assert(
-      detail.includes(code === "branch-not-found" ? '"main"' : '"octo/SITE"'),
-      detail,
-    );
-    clock.advance(1);
-    for (const waitMs of [0, HOUR_MS]) {
-      clock.advance(waitMs);
-      assertEquals([await answers(service), await answers(second)], [[
-        "source-failed",
-      ], [code]]);
-    }
+    const again = () =>
+      assertRejects(
+        () => opened.resolve({ repo: "SITE" }),
+        CollectionsError,
+        code === "branch-not-found" ? '"main"' : '"octo/SITE"',
+      );
+    assertEquals(await cost(again), []);
+    clock.advance(HOUR_MS);
+    assertEquals(await outcome(), "source-failed");
+    assertEquals(await second.outcome(), code);
     gh.fault = null;
     clock.advance(MINUTE_MS);
-    for (const process of [service, second, third]) {
-      assertEquals(await answers(process), [code]);
+    for (const process of [opened, second, third]) {
+      assertEquals(await process.outcome(), code);
     }
   });
 }
 
 Deno.test("what a check ahead of need finds missing is not served", async () => {
-  const env = { ...SILENT, GITHUB_TOKEN: "t1" };
+  const env = { GITHUB_TOKEN: "t1" };
   await using site = await startSite({ "posts/a.md": "A\n" }, { env });
   const { gh, service } = site;
-  assertEquals(await answers(service), [200]);
+  await freshnessOf(site);
   gh.remove("octo/site");
   service.clock.advance(50_000);
-  assertEquals(await answers(service), [200]);
+  assertEquals((await freshnessOf(site))[0], "a");
   await service.services.refreshDue();
-  assertEquals(await answers(service), ["repository-not-found"]);
+  assertEquals(await freshnessOf(site), [404, "repository-not-found"]);
 });
 
 Deno.test("a tombstone of a repository covers all its refs", async () => {
@@ -173,7 +112,7 @@ Deno.test("a tombstone of a repository covers all its refs", async () => {
 
 Deno.test("an earlier check that is written late undoes no tombstone", async () => {
   await using opened = await openRefs(NAMED);
-  const { clock, gh, git, start, outcome, resolve } = opened;
+  const { clock, gh, start, outcome, resolve } = opened;
   const { commit } = await resolve();
   clock.advance(55_000);
   const held = Promise.withResolvers<Response>();
@@ -181,8 +120,7 @@ Deno.test("an earlier check that is written late undoes no tombstone", async () 
   const late = start().resolve();
   await gh.log.until(() => gh.requests.length === 2);
   gh.intercept = null;
-  await git.branch("other");
-  await git.deleteBranch("main");
+  await renameMain(opened);
   clock.advance(5_000);
   assertEquals(await outcome(), "branch-not-found");
   held.resolve(new Response(commit));
@@ -204,49 +142,25 @@ Deno.test("a repository that is there again is served again", async () => {
   assertEquals([await outcome(), await second.outcome()], ["new", "unchanged"]);
   gh.fault = { kind: "status", status: 500 };
   clock.advance(MINUTE_MS);
-  for (const process of [opened, second, start()]) {
-    assertEquals(await process.outcome(), "stale");
-  }
+  assertEquals(await start().outcome(), "stale");
 });
 
-Deno.test("nothing is written for refs that never were there", async () => {
-  await using opened = await openRefs(NAMED);
-  for (const query of [{ branch: "absent" }, { repo: "absent" }]) {
-    await opened.outcome(query);
-  }
-  assertEquals(await Array.fromAsync(opened.store.kv.list({ prefix: [] })), []);
-});
-
-Deno.test("a missing branch names the default one", async () => {
-  await using opened = await openRefs({ tokens: ["t1"] });
-  const { clock, gh, git, outcome, resolve } = opened;
-  await git.branch("dev");
-  for (const branch of ["main", "dev"]) await resolve({ branch });
-  await git.deleteBranch("dev");
-  gh.fault = { kind: "status", status: 404, only: ["commit"] };
-  clock.advance(MINUTE_MS);
-  const missing = await assertRejects(
-    () => resolve({ branch: "dev" }),
-    CollectionsError,
-    '"main"',
-  );
-  assertEquals(missing.code, "branch-not-found");
-
-  const answers = [
-    [new Response("{}", { status: 500 }), "branch-not-found"],
-    [Response.json({ private: true }), "repository-not-found"],
-  ] as const;
-  for (const [answer, code] of answers) {
+Deno.test("a branch is missing only from a repository that is seen", async () => {
+  const answers = {
+    "branch-not-found": new Response("{}", { status: 500 }),
+    "repository-not-found": Response.json({ private: true }),
+  };
+  for (const [code, answer] of Object.entries(answers)) {
+    await using opened = await openRefs({ tokens: ["t1"] });
+    const { clock, gh, outcome } = opened;
+    await opened.resolve();
+    clock.advance(MINUTE_MS);
+    // A 304 says that it is public, and the next answer what it is now.
     gh.intercept = (request, { kind }) => {
       if (kind === "commit") return new Response("{}", { status: 404 });
       return request.headers.has("if-none-match") ? null : answer.clone();
     };
-    assertEquals(await outcome({ branch: "main" }), code);
-    gh.intercept = null;
-    gh.fault = null;
-    clock.advance(MINUTE_MS);
-    await resolve({ branch: "main" });
-    clock.advance(MINUTE_MS);
+    assertEquals(await outcome(), code);
   }
 });
 
@@ -273,39 +187,36 @@ const seen = (branch: number, tag: number): Answer => ({ kind, path }) => {
   return path.includes("/commits/heads%2F") ? branch : tag;
 };
 
-const denials: [
-  name: string,
-  tokens: string[],
-  answer: Answer,
-  code: string,
-][] = [
-  [
-    "the branch is missing, its repository fails",
-    [],
-    failing(404, 500),
-    "source-failed",
-  ],
-  [
-    "the branch is missing, its tag fails",
-    ["t1"],
-    seen(404, 500),
-    "source-failed",
-  ],
-  [
-    "the repository is blocked, visibility fails",
-    ["t1"],
-    failing(451, 500),
-    "source-failed",
-  ],
-  [
-    "a deleted repository spends the quota",
-    [],
-    failing(404, 429),
-    "source-rate-limited",
-  ],
+const denials: {
+  name: string;
+  tokens: string[];
+  answer: Answer;
+  code?: string;
+}[] = [
+  {
+    name: "the branch is missing, its repository fails",
+    tokens: [],
+    answer: failing(404, 500),
+  },
+  {
+    name: "the branch is missing, its tag fails",
+    tokens: ["t1"],
+    answer: seen(404, 500),
+  },
+  {
+    name: "the repository is blocked, visibility fails",
+    tokens: ["t1"],
+    answer: failing(451, 500),
+  },
+  {
+    name: "a deleted repository spends the quota",
+    tokens: [],
+    answer: failing(404, 429),
+    code: "source-rate-limited",
+  },
 ];
 
-for (const [name, tokens, answer, code] of denials) {
+for (const { name, tokens, answer, code = "source-failed" } of denials) {
   Deno.test(`resolve() gives nothing older where ${name}`, async () => {
     await using opened = await openRefs({ tokens });
     const { clock, gh, start, outcome, resolve } = opened;
@@ -315,7 +226,7 @@ for (const [name, tokens, answer, code] of denials) {
     clock.advance(MINUTE_MS);
     assertEquals(await outcome(), code);
     await gh.down();
-    for (const waitMs of [1, MINUTE_MS, HOUR_MS]) {
+    for (const waitMs of [1, HOUR_MS]) {
       clock.advance(waitMs);
       for (const process of [opened, elsewhere, start()]) {
         await assertRejects(() => process.resolve(), CollectionsError);
@@ -329,17 +240,17 @@ for (const [name, tokens, answer, code] of denials) {
 }
 
 Deno.test("a denial of one branch hides others only if it may", async () => {
-  const rows: [tokens: string[], answer: Answer, ofOther: string][] = [
+  const rows: { tokens: string[]; answer: Answer; ofOther: string }[] = [
     // With a token the repository was seen, so the branch alone is lost.
-    [
-      ["t1"],
-      (request) =>
+    {
+      tokens: ["t1"],
+      answer: (request) =>
         request.path.includes("other") ? null : seen(404, 500)(request),
-      "stale",
-    ],
-    [[], failing(404, 500), "source-failed"],
+      ofOther: "stale",
+    },
+    { tokens: [], answer: failing(404, 500), ofOther: "source-failed" },
   ];
-  for (const [tokens, answer, ofOther] of rows) {
+  for (const { tokens, answer, ofOther } of rows) {
     await using opened = await openRefs({ tokens });
     const { clock, gh, outcome } = opened;
     await opened.use("main", "other");
@@ -348,10 +259,8 @@ Deno.test("a denial of one branch hides others only if it may", async () => {
     assertEquals(await outcome(), "source-failed");
     await gh.down();
     clock.advance(MINUTE_MS);
-    assertEquals([await outcome({ branch: "other" }), await outcome()], [
-      ofOther,
-      "source-failed",
-    ]);
+    assertEquals(await outcome({ branch: "other" }), ofOther);
+    assertEquals(await outcome(), "source-failed");
   }
 });
 
