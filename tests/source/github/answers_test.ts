@@ -1,7 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { z } from "zod";
 import { CollectionsError } from "../../../lib/errors.ts";
+import { FileList } from "../../../lib/source/file_list.ts";
 import { parseAnswer } from "../../../lib/source/github/host.ts";
+import { parseJson } from "../../../lib/source/github/json.ts";
+import { readTreeTask } from "../../../lib/source/github/trees.ts";
+import { inlineCompute } from "../../thread/inline_compute.ts";
 
 /**
  * Parses a list of so many values, and returns how many of them the schema saw.
@@ -34,4 +38,25 @@ Deno.test("parseAnswer() counts no commas of texts", () => {
   assertEquals(parseAnswer(z.object({ name: z.string() }), { bytes }), {
     name,
   });
+});
+
+Deno.test("parseJson() refuses deep nesting before it is parsed", () => {
+  const deep = new TextEncoder().encode("[".repeat(1 << 20));
+  const message = 'Cannot read "answer": it is nested too deeply';
+  assertThrows(() => parseJson(deep), CollectionsError, message);
+});
+
+Deno.test("readTreeTask counts files whose names are not UTF-8", async () => {
+  const sha = "1".repeat(40);
+  const paths = ["a.md", "k\uFFFDln.md", "\uFFFD/b.md", ".\uFFFD"];
+  const tree = paths.map((path) => ({ path, mode: "100644", sha, size: 1 }));
+  const read = async (truncated: boolean) => {
+    const text = JSON.stringify({ sha, truncated, tree });
+    const answer = new TextEncoder().encode(text);
+    const input = { answer, isRecursive: true };
+    return await inlineCompute.run(readTreeTask, input, { client: "test" });
+  };
+  const files = new FileList((await read(false))!.bytes);
+  assertEquals([files.length, files.pathAt(0), files.omitted], [1, "a.md", 2]);
+  assertEquals(await read(true), null);
 });
