@@ -6,11 +6,11 @@ import {
   assert,
   assertEquals,
   assertInstanceOf,
+  assertMatch,
   assertRejects,
 } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { FileList } from "../../lib/source/file_list.ts";
-import { blobId } from "../../lib/source/git_object_id.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import type { FileRef, Source } from "../../lib/source/source.ts";
 import type { TreeEntry } from "../../lib/source/tree_entries.ts";
@@ -19,50 +19,26 @@ import { type GitContent, GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
 import { openCached, openGitHub, uncharged } from "./open_github.ts";
 
-/**
- * What an implementation may be opened over: `gh` has the repository of the
- * folder `root/Sample` as `octo/Sample`.
- */
-type Sample = Awaited<ReturnType<typeof openSample>>;
-
 const withToken = { tokens: ["t1"] };
 
 /**
- * `isCached`: a ref is checked again only once its check is no longer fresh,
- * and its live state changes in place.
+ * Opens each implementation over the folder `root/Sample`, which `gh` has as
+ * `octo/Sample`.
  */
-const implementations: [
-  name: string,
-  open: (sample: Sample) => Source,
-  isCached: boolean,
-][] = [
-  [
-    "GitHubSource without a token",
-    ({ gh, clock }) => openGitHub(gh, { clock }),
-    false,
-  ],
-  [
-    "GitHubSource by the API",
-    ({ gh, clock }) => openGitHub(gh, { clock, raw: false }),
-    false,
-  ],
-  [
-    "GitHubSource with a token",
-    ({ gh, clock }) => openGitHub(gh, { clock, ...withToken }),
-    false,
-  ],
-  [
-    "CachedSource without a token",
-    ({ gh, clock }) => openCached(gh, { clock }),
-    true,
-  ],
-  [
-    "CachedSource with a token",
-    ({ gh, clock }) => openCached(gh, { clock, ...withToken }),
-    true,
-  ],
-  ["LocalSource", ({ root, clock }) => new LocalSource({ root, clock }), true],
-];
+const implementations: Record<
+  string,
+  (sample: { root: string; gh: GithubDouble; clock: TestClock }) => Source
+> = {
+  "GitHubSource without a token": ({ gh, clock }) => openGitHub(gh, { clock }),
+  "GitHubSource by the API": ({ gh, clock }) =>
+    openGitHub(gh, { clock, raw: false }),
+  "GitHubSource with a token": ({ gh, clock }) =>
+    openGitHub(gh, { clock, ...withToken }),
+  "CachedSource without a token": ({ gh, clock }) => openCached(gh, { clock }),
+  "CachedSource with a token": ({ gh, clock }) =>
+    openCached(gh, { clock, ...withToken }),
+  "LocalSource": ({ root, clock }) => new LocalSource({ root, clock }),
+};
 
 const noId = "0123456789".repeat(4);
 
@@ -90,6 +66,7 @@ const sampleFiles: Record<string, GitContent> = {
   "bytes/bom.md": "\ufeff# With a byte order mark\n",
   "bytes/crlf.md": "one\r\ntwo\r\n",
   "bytes/latin-1.txt": Uint8Array.of(0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0a),
+  "bytes/binary.md": Uint8Array.of(0x00, 0x01, 0x02),
   "bytes/every byte.bin": Uint8Array.from({ length: 256 }, (_, index) => index),
   "bytes/large.bin": Uint8Array.from(
     { length: 1_200_000 },
@@ -97,7 +74,9 @@ const sampleFiles: Record<string, GitContent> = {
   ),
 };
 
-async function openSample() {
+type Opened = Awaited<ReturnType<typeof open>>;
+
+async function open(implementation: string) {
   const root = await Deno.makeTempDir({ prefix: "source_suite_" });
   const dir = `${root}/Sample`;
   await Deno.mkdir(dir);
@@ -108,6 +87,9 @@ async function openSample() {
   const gh = new GithubDouble(clock.now);
   gh.add("octo/Sample", git);
   gh.addToken("t1");
+  const source = implementations[implementation]!({ root, gh, clock });
+  const owner = implementation === "LocalSource" ? "local" : "octo";
+  const name = { owner, repo: "Sample" };
   /** Commits changes, which the files of the working tree follow. */
   const commit = async (changes: Record<string, GitContent | null>) => {
     await git.commit(changes);
@@ -115,11 +97,13 @@ async function openSample() {
   };
   await commit(sampleFiles);
   return {
-    root,
     git,
     clock,
-    gh,
     commit,
+    source,
+    name,
+    resolve: (branch: string | null = "main", repository = name) =>
+      source.resolve({ ...repository, branch }, uncharged),
     async [Symbol.asyncDispose]() {
       await gh[Symbol.asyncDispose]();
       await Deno.remove(root, { recursive: true });
@@ -127,39 +111,27 @@ async function openSample() {
   };
 }
 
-for (const [implementation, open, isCached] of implementations) {
-  const owner = implementation === "LocalSource" ? "local" : "octo";
-  const name = { owner, repo: "Sample" };
-
-  const test = (behaviour: string, body: (opened: Opened) => Promise<void>) =>
-    Deno.test(`${implementation}: ${behaviour}`, async () => {
-      await using sample = await openSample();
-      const source = open(sample);
-      const resolve = (branch: string | null = "main", repository = name) =>
-        source.resolve({ ...repository, branch }, uncharged);
-      await body({ ...sample, source, resolve });
-    });
-
-  test("resolve() answers the branch, null and HEAD alike, and names in any case", async (opened) => {
-    const { clock, git, resolve } = opened;
+const behaviours: Record<string, (opened: Opened) => Promise<void>> = {
+  async "resolve() answers the branch, null and HEAD alike, and names in any case"(
+    { clock, git, name, resolve },
+  ) {
     const named = await resolve();
     assertEquals([named.name, named.branch], [name, "main"]);
-    if (owner !== "local") assertEquals(named.commit, await git.head());
-    assert(/^[0-9a-f]{40}$/.test(named.commit), named.commit);
-    assertEquals([named.ref.commit, named.checkedAtMs], [
-      named.commit,
-      clock.now(),
-    ]);
+    if (name.owner === "octo") assertEquals(named.commit, await git.head());
+    assertMatch(named.commit, /^[0-9a-f]{40}$/);
+    assertEquals(named.ref.commit, named.commit);
+    assertEquals(named.checkedAtMs, clock.now());
     const byDefault = await resolve(null);
     assertEquals([byDefault.commit, byDefault.branch], [named.commit, "main"]);
     assertEquals((await resolve("HEAD")).commit, named.commit);
-    const upper = { owner: owner.toUpperCase(), repo: "SAMPLE" };
+    const upper = { owner: name.owner.toUpperCase(), repo: "SAMPLE" };
     const shouted = await resolve("main", upper);
     assertEquals([shouted.name, shouted.commit], [upper, named.commit]);
-  });
+  },
 
-  test("at() finds an earlier commit, and null for others", async (opened) => {
-    const { clock, commit, source, resolve } = opened;
+  async "at() finds an earlier commit, and null for others"(
+    { clock, commit, source, resolve },
+  ) {
     const before = await resolve();
     await commit({ "posts/hello.md": "changed\n" });
     clock.advance(60_000);
@@ -171,10 +143,11 @@ for (const [implementation, open, isCached] of implementations) {
     );
     assert(old!.find("posts")!.id !== now!.find("posts")!.id);
     assertEquals(await source.at(snapshot, noId, uncharged), null);
-  });
+  },
 
-  test("resolve() finds no repository and no branch that does not exist", async (opened) => {
-    const { source, resolve } = opened;
+  async "resolve() finds no repository and no branch that does not exist"(
+    { name, source, resolve },
+  ) {
     for (const branch of ["absent", "feature/absent", "MAIN", noId]) {
       const error = await assertRejects(
         () => resolve(branch),
@@ -184,22 +157,20 @@ for (const [implementation, open, isCached] of implementations) {
       assertEquals(error.code, "branch-not-found");
     }
     for (const branch of [null, "main", "HEAD"]) {
-      const resolving = () => resolve(branch, { owner, repo: "absent" });
-      assertEquals(
-        (await assertRejects(resolving, CollectionsError)).code,
-        "repository-not-found",
-      );
+      const resolving = () => resolve(branch, { ...name, repo: "absent" });
+      const { code } = await assertRejects(resolving, CollectionsError);
+      assertEquals(code, "repository-not-found");
     }
-    const context = {
-      ...uncharged,
-      signal: AbortSignal.abort(new Error("left")),
-    };
+    const signal = AbortSignal.abort(new Error("left"));
+    const context = { ...uncharged, signal };
     await assertRejects(() =>
       source.resolve({ ...name, branch: null }, context)
     );
-  });
+  },
 
-  test("resolve() sees a new commit once its check is no longer fresh", async (opened) => {
+  async "resolve() sees a new commit once its check is no longer fresh"(
+    opened,
+  ) {
     const { clock, resolve, source } = opened;
     const before = await resolve();
     const again = await resolve();
@@ -211,10 +182,10 @@ for (const [implementation, open, isCached] of implementations) {
 
     assertEquals([again.commit, same.commit], [before.commit, before.commit]);
     assert(after.commit !== before.commit);
+    const isCached = before.ref.freshForMs > 0;
     if (isCached) {
-      const freshness = [before, again, same, after].map((snapshot) =>
-        snapshot.freshness
-      );
+      const all = [before, again, same, after];
+      const freshness = all.map((snapshot) => snapshot.freshness);
       assertEquals(freshness, ["new", "fresh", "unchanged", "moved"]);
       assert(before.ref === after.ref, "one live state a ref");
     }
@@ -222,67 +193,53 @@ for (const [implementation, open, isCached] of implementations) {
     const posts = await folderAt(opened, "posts");
     const files = await source.files(after, posts, uncharged);
     assertEquals(filesOf(files), await expectedFiles(opened, "posts"));
-  });
+  },
 
-  test("tree() and files() give what git ls-tree gives, and fail for an id that names nothing", async (opened) => {
+  async "tree() and files() give what git ls-tree gives, and fail for an id that names nothing"(
+    opened,
+  ) {
     const { source, resolve } = opened;
     const snapshot = await resolve();
     for (const path of ["", "posts", "posts/2026", "bytes"]) {
       const id = await folderAt(opened, path);
       const entries = await source.tree(snapshot, id, uncharged);
-      const listed = [...entries].filter(({ name }) => !name.startsWith("."))
-        .map(comparable);
-      assertEquals(listed, await expectedEntries(opened, path));
+      const listed = [...entries].map(comparable);
+      assertEquals(listed.filter(isListed), expectedEntries(opened, path));
       const files = await source.files(snapshot, id, uncharged);
-      assertEquals(
-        filesOf(files),
-        await expectedFiles(opened, path),
-        `"${path}"`,
-      );
+      assertEquals(filesOf(files), await expectedFiles(opened, path), path);
     }
-    await assertRejects(
-      () => source.tree(snapshot, noId, uncharged),
-      CollectionsError,
-    );
-    await assertRejects(
-      () => source.files(snapshot, noId, uncharged),
-      CollectionsError,
-    );
-  });
+    for (const read of [source.tree, source.files]) {
+      const reading = () => read(snapshot, noId, uncharged);
+      await assertRejects(reading, CollectionsError);
+    }
+  },
 
-  test("blobs() gives the bytes that git cat-file gives, and an Error for a missing file", async (opened) => {
+  async "blobs() gives the bytes that git cat-file gives, and an Error for a missing file"(
+    opened,
+  ) {
     const { git, resolve, source } = opened;
     const files = await expectedFiles(opened, "");
-    assertEquals(
-      files.length,
-      Object.keys(sampleFiles).length - 2,
-      "one is hidden, one a link",
-    );
+    // One is hidden, one a link.
+    assertEquals(files.length, Object.keys(sampleFiles).length - 2);
     const snapshot = await resolve();
     const absent = { path: "posts/absent.md", id: noId, size: 5 };
     const blobs = await source.blobs(snapshot, [absent, ...files], uncharged);
     for (const { path, id } of files) {
-      const bytes = blobs.get(id);
-      assertInstanceOf(bytes, Uint8Array, path);
-      assertEquals(bytes, await git.blob(id), path);
-      assertEquals(blobId(bytes), id, path);
+      assertEquals(blobs.get(id), await git.blob(id), path);
     }
     assertInstanceOf(blobs.get(noId), Error);
     assertEquals(blobs.size, new Set(files.map(({ id }) => id)).size + 1);
     assertEquals(await source.blobs(snapshot, [], uncharged), new Map());
-  });
-}
+  },
+};
 
-interface Opened extends Sample {
-  readonly source: Source;
-  /**
-   * The snapshot of a branch, `main` if left out; of the sample, or of a
-   * repository of another name.
-   */
-  resolve(
-    branch?: string | null,
-    repository?: { owner: string; repo: string },
-  ): ReturnType<Source["resolve"]>;
+for (const implementation of Object.keys(implementations)) {
+  for (const [behaviour, test] of Object.entries(behaviours)) {
+    Deno.test(`${implementation}: ${behaviour}`, async () => {
+      await using opened = await open(implementation);
+      await test(opened);
+    });
+  }
 }
 
 /**
@@ -303,37 +260,35 @@ async function folderAt(
   return id;
 }
 
+const isListed = ({ name }: { name: string }) => !/(^|\/)\./.test(name);
+
+/** Only files have a size. */
 function comparable({ name, kind, id, size }: TreeEntry) {
   return { name, kind, id, size: kind === "file" ? size : null };
 }
 
-const isHidden = (path: string) => /(^|\/)\./.test(path);
-
-function expectedEntries({ git }: Sample, path: string) {
-  const kinds: Record<string, string> = {
+function expectedEntries({ git }: Opened, path: string) {
+  const kinds: Record<string, TreeEntry["kind"]> = {
     "040000": "folder",
     "120000": "symbolic link",
   };
   const entries = git.store.tree(git.find(`HEAD:${path}`)!.oid)!;
-  return entries.filter(({ name }) => !isHidden(name)).map(
-    ({ name, mode, oid, size }) => {
-      const kind = kinds[mode] ?? "file";
-      return { name, kind, id: oid, size: kind === "file" ? size : null };
-    },
+  return entries.filter(isListed).map(({ name, mode, oid, size }) =>
+    comparable({ name, kind: kinds[mode] ?? "file", id: oid, size: size! })
   );
 }
 
 async function expectedFiles(
-  { git }: Sample,
-  path: string,
+  { git }: Opened,
+  folder: string,
 ): Promise<FileRef[]> {
-  const entries = await git.lsTree("HEAD", path);
+  const entries = await git.lsTree("HEAD", folder);
   return entries.filter(({ mode, path }) =>
-    mode !== "120000" && !isHidden(path)
-  ).map((entry) => ({
-    path: path === "" ? entry.path : entry.path.slice(path.length + 1),
-    id: entry.oid,
-    size: entry.size!,
+    mode !== "120000" && isListed({ name: path })
+  ).map(({ path, oid, size }) => ({
+    path: folder === "" ? path : path.slice(folder.length + 1),
+    id: oid,
+    size: size!,
   }));
 }
 
