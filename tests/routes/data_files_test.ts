@@ -196,16 +196,6 @@ Deno.test("200,000 rows are listed, one more is an error", async () => {
   }
 });
 
-Deno.test("the ETag of rows changes with the file", async () => {
-  await using site = await startSite({ "m.csv": MEMBERS });
-  const path = listPath({ collection: "m.csv" });
-  const { headers } = await site.service.get(path);
-  const known = { headers: { "if-none-match": headers.get("etag")! } };
-  assertEquals((await site.service.get(path, known)).status, 304);
-  await site.push({ "m.csv": `${MEMBERS}Di,web,2026-01-01\n` });
-  assertEquals((await site.service.get(path, known)).status, 200);
-});
-
 Deno.test("JSON, YAML and TOML files in a folder have data", async () => {
   await using site = await startSite({
     "posts/a.json": '{"n": 1, "deep": {"x": true}}',
