@@ -140,7 +140,10 @@ Deno.test("feeds have the same entries, as text and in their type", async () => 
   assertEquals(json[3]!["title"], EVIL);
   // XML lacks two characters and ends a section.
   const contents = json.map((entry) =>
-    entry["content_html"]!.replaceAll(/\u0001|\ufffe/g, "\ufffd")
+    entry["content_html"]!.replaceAll("\u0001", "\ufffd").replaceAll(
+      "\ufffe",
+      "\ufffd",
+    )
       .replaceAll("]]>", "]]&gt;")
   );
   assertEquals(contents, atom!.map(({ content }) => content));

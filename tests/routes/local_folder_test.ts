@@ -89,8 +89,9 @@ Deno.test("a file that was edited is read as it is now", async () => {
   await folder.write("posts/a.md", "---\nn: 1\n---\n");
   const path = "posts/a.md";
   assertEquals((await service.item({ ...LOCAL, path })).frontMatter, { n: 1 });
+  await folder.write(path, "---\nn: 2\n---\n");
   const { items } = await service.list({ ...LOCAL, includeContent: true });
-  assertEquals(items[0]!.frontMatter, { n: 1 });
+  assertEquals(items[0]!.frontMatter, { n: 2 });
   await Deno.remove(`${folder.dir}/posts/a.md`);
   const raw = itemPath({ ...LOCAL, path, format: "raw" });
   const { status } = await service.get(raw);

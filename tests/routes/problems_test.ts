@@ -8,7 +8,6 @@ import { problemBody } from "../api/body_schemas.ts";
 import { PROBLEMS } from "../api/real_examples.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import {
-  changesPath,
   itemPath,
   listPath,
   type Parameters,
