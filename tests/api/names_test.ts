@@ -7,6 +7,8 @@ import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 
 /** Whether git accepts a name for a branch. */
 async function gitTakes(name: string): Promise<boolean> {
+  // No argument has a NUL.
+  if (name.includes("\0")) return false;
   const command = new Deno.Command("git", {
     args: ["check-ref-format", `refs/heads/${name}`],
     stderr: "null",
@@ -16,38 +18,19 @@ async function gitTakes(name: string): Promise<boolean> {
 }
 
 Deno.test("branchProblem() allows the names that git allows", async () => {
-  const picked = [
-    "@",
-    "HEAD",
-    "-a",
-    "a.locked",
-    "lock",
-    "refs/heads/a",
-    "日本",
-    "\ufeff",
-    "a\u00a0b",
-  ];
-  const pieces = fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.constantFrom(..."/.@{~^:?*[\\- \u0007\u0085%'$("),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.constantFrom("..", ".lock", "@{", "a", "main", "ü"),
-    },
+  const picked =
+    "@|HEAD|-a|a.locked|lock|refs/heads/a|日本|\ufeff|a\u00a0b||a\0b";
+  const piece = fc.constantFrom(
+    ..."/.@{~^:?*[\\- \u0007\u0085%'$(",
+    ...["..", ".lock", "@{", "a", "main", "ü"],
   );
-  const made = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((parts) =>
-    parts.join("")
-  );
-  const likely = fc.array(fc.constantFrom("a", "/", ".", ".lock", "@"), {
-    minLength: 1,
-  })
-    .map((parts) => parts.join(""));
-  const samples = [made, likely].flatMap((names) =>
-    fc.sample(names, { numRuns: 80, seed: 7 })
-  );
-  const names = new Set([...picked, ...samples]);
+  const likely = fc.constantFrom("a", "/", ".", ".lock", "@");
+  const samples = [piece, likely].flatMap((part) => {
+    const parts = fc.array(part, { minLength: 1, maxLength: 6 });
+    return fc.sample(parts, { numRuns: 80, seed: 7 });
+  });
+  const made = samples.map((parts) => parts.join(""));
+  const names = new Set([...picked.split("|"), ...made]);
 
   const wrong = await pLimit(8).map(names, async (name) => {
     const isAllowed = branchProblem(name) === null;
@@ -57,15 +40,9 @@ Deno.test("branchProblem() allows the names that git allows", async () => {
   assertEquals(wrong.flat(), []);
 });
 
-Deno.test("branchProblem() refuses what git cannot take as an argument", () => {
-  assertEquals(branchProblem(""), "must not be empty");
-  assertEquals(branchProblem("a\0b") === null, false);
-});
-
 Deno.test("pathProblem() allows plain segments and nothing else", () => {
-  const segments = fc.array(fc.string({ unit: "binary", maxLength: 4 }), {
-    maxLength: 5,
-  });
+  const segment = fc.string({ unit: "binary", maxLength: 4 });
+  const segments = fc.array(segment, { maxLength: 5 });
   fc.assert(fc.property(segments.map((parts) => parts.join("/")), (path) => {
     const plain = path.split("/").every((segment) =>
       !["", ".", ".."].includes(segment)

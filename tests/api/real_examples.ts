@@ -103,7 +103,7 @@ async function realChanges(): Promise<RealExample> {
 }
 
 /** Requests that cause a problem, by its code. */
-const PROBLEMS: Readonly<Record<string, string>> = {
+export const PROBLEMS: Readonly<Record<string, string>> = {
   "invalid-parameters": listPath({ page: 0, limit: 1001 }),
   "repository-not-found": listPath({ repo: "none" }),
   "branch-not-found": listPath({ branch: "none" }),

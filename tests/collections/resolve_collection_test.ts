@@ -23,11 +23,8 @@ Deno.test("suggest() gives the five nearest usable names once", () => {
     ],
   ];
   for (const [name, candidates, found] of rows) {
-    const suggested = suggest({
-      name,
-      names: candidates.split(" "),
-      folders: [],
-    });
+    const names = candidates.split(" ");
+    const suggested = suggest({ name, names, folders: [] });
     assertEquals(suggested.join(" "), found);
   }
   const names = Array.from({ length: 2_001 }, (_, n) => `${n}`);

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readConfig } from "../../lib/content/cms.ts";
 import { compileRule, type Declared } from "../../lib/content/declared.ts";
 import { DECAP_CMS, PAGES_CMS } from "./cms_configurations.ts";
@@ -9,148 +9,117 @@ const parse = (path: string, text: string) =>
 function declare(path: string, text: string): readonly Declared[] {
   const { collections, warning } = parse(path, text);
   assertEquals(warning, null);
-  for (const collection of collections) assertEquals(collection.source, path);
+  for (const { source } of collections) assertEquals(source, path);
   return collections;
 }
 
 function folders(path: string, text: string): Record<string, string> {
-  const collections = declare(path, text);
   return Object.fromEntries(
-    collections.map(({ name, folder }) => [name, folder]),
+    declare(path, text).map(({ name, folder }) => [name, folder]),
   );
 }
 
 const PATHS =
-  ("README.md hello.md hello.mdx hellomd data.json data.yml 2026/hello.md " +
+  ("README.md hello.md hello.mdx data.json data.yml 2026/hello.md " +
     "2026/README.md 2026/index.md 2026/05/hello.md drafts/idea.md").split(" ");
 const MARKDOWN = PATHS.filter((path) => path.endsWith(".md"));
 const DIRECT = MARKDOWN.filter((path) => !path.includes("/"));
 const TWO = MARKDOWN.filter((path) => path.split("/").length <= 2);
 
-/**
- * Checks the folder of each collection, and which of PATHS are entries of it.
- */
-function checkRules(
-  path: string,
-  text: string,
-  expected: Readonly<
-    Record<string, readonly [folder: string, entries: readonly string[]]>
-  >,
-): void {
-  const collections = declare(path, text);
-  assertEquals(
-    collections.map((
-      { name, folder, rule },
-    ) => [name, folder, PATHS.filter(compileRule(rule))]),
-    Object.entries(expected).map((
-      [name, [folder, entries]],
-    ) => [name, folder, entries]),
+/** Which of PATHS are entries of each collection. */
+function entriesOf(path: string, text: string) {
+  return Object.fromEntries(
+    declare(path, text).map((
+      { name, rule },
+    ) => [name, PATHS.filter(compileRule(rule))]),
   );
 }
 
 Deno.test("readConfig() reads the collections of Pages CMS", () => {
-  checkRules(".pages.yml", PAGES_CMS, {
-    posts: ["src/posts", [
-      "hello.md",
-      "2026/hello.md",
-      "2026/index.md",
-      "2026/05/hello.md",
-    ]],
-    flat: ["content/flat", ["hello.md"]],
-    authors: ["authors", ["data.json"]],
-    everything: ["", PATHS],
-    mdx: ["docs", ["hello.mdx"]],
-    products: ["products", MARKDOWN],
-    brands: ["brands", MARKDOWN],
+  assertEquals(entriesOf(".pages.yml", PAGES_CMS), {
+    posts: ["hello.md", "2026/hello.md", "2026/index.md", "2026/05/hello.md"],
+    flat: ["hello.md"],
+    authors: ["data.json"],
+    everything: PATHS,
+    mdx: ["hello.mdx"],
+    products: MARKDOWN,
+    brands: MARKDOWN,
   });
+  const { posts, flat, everything } = folders(".pages.yml", PAGES_CMS);
+  assertEquals([posts, flat, everything], ["src/posts", "content/flat", ""]);
 });
 
 Deno.test("readConfig() reads the folder collections of Decap CMS", () => {
   for (const folder of ["admin", "static/admin", "public/admin"]) {
-    checkRules(`${folder}/config.yml`, DECAP_CMS, {
-      blog: ["_posts/blog", DIRECT],
-      pages: ["content/pages", TWO],
-      tree: ["content/tree", MARKDOWN],
-      deep: ["content/deep", MARKDOWN],
-      bundles: ["content/bundles", ["2026/index.md"]],
-      years: ["content/years", TWO.filter((path) => path.includes("/"))],
-      mdx: ["docs", ["hello.mdx"]],
-      dotted: ["docs", DIRECT],
-      data: ["data", ["data.yml"]],
-      translated: ["i18n", MARKDOWN],
-      files: ["i18n", MARKDOWN],
-      merged: ["content/shared", ["data.json"]],
-      first: ["content/shared", ["hello.mdx"]],
+    const path = `${folder}/config.yml`;
+    assertEquals(entriesOf(path, DECAP_CMS), {
+      blog: DIRECT,
+      pages: TWO,
+      tree: MARKDOWN,
+      deep: MARKDOWN,
+      bundles: ["2026/index.md"],
+      years: TWO.filter((path) => path.includes("/")),
+      mdx: ["hello.mdx"],
+      dotted: DIRECT,
+      data: ["data.yml"],
+      translated: MARKDOWN,
+      files: MARKDOWN,
+      merged: ["data.json"],
+      first: ["hello.mdx"],
     });
+    const { blog, mdx, first } = folders(path, DECAP_CMS);
+    assertEquals([blog, mdx, first], ["_posts/blog", "docs", "content/shared"]);
   }
 });
 
 Deno.test("readConfig() reads the collections of Jekyll", () => {
-  checkRules("_config.yml", "\ufeffcollections:\n  - staff_members\n", {
-    staff_members: ["_staff_members", PATHS],
-    posts: ["_posts", PATHS],
+  const path = "_config.yml";
+  const members = "\ufeffcollections:\n  - staff_members\n";
+  assertEquals(entriesOf(path, members)["staff_members"], PATHS);
+  assertEquals(folders(path, members), {
+    staff_members: "_staff_members",
+    posts: "_posts",
   });
-  const mapping =
-    "{ books: { output: true, permalink: /books/:path/ }, posts: { output: true } }";
-  const rows: [path: string, text: string, found: Record<string, string>][] = [
-    [
-      "_config.yaml",
-      `title: My site\ncollections_dir: my\ncollections: ${mapping}\n`,
-      {
-        books: "my/_books",
-        posts: "my/_posts",
-      },
-    ],
-    ["_config.toml", 'source = "./docs"\ncollections = ["books"]\n', {
-      books: "docs/_books",
-      posts: "docs/_posts",
-    }],
-    ["_config.yml", 'collections_dir: "../.."\ncollections: [a]\n', {}],
-    ["_config.yml", "collections: [a/b, {}, null, 7]\n", {
-      "7": "_7",
-      posts: "_posts",
-    }],
-  ];
-  for (const [path, text, found] of rows) {
-    assertEquals(folders(path, text), found);
-  }
+  const mine =
+    "collections_dir: my\ncollections: { books: { output: true }, posts: { output: true } }\n";
+  assertEquals(folders("_config.yaml", mine), {
+    books: "my/_books",
+    posts: "my/_posts",
+  });
+  const toml = 'source = "./docs"\ncollections = ["books"]\n';
+  assertEquals(folders("_config.toml", toml)["books"], "docs/_books");
+  const outside = 'collections_dir: "../.."\ncollections: [a]\n';
+  assertEquals(folders(path, outside), {});
+  const odd = "collections: [a/b, {}, null, 7]\n";
+  assertEquals(folders(path, odd), { "7": "_7", posts: "_posts" });
 });
 
-Deno.test("readConfig() skips folders and names that cannot be used", async () => {
+Deno.test("readConfig() skips folders and names that cannot be used", () => {
   const declareOne = (name: string, folder: string) =>
     folders(
       "admin/config.yml",
       `collections: [{ name: ${name}, folder: ${folder} }]`,
     );
   const bad = ["..", "a//b", '"a\\u0000b"', "~"];
-  const badFolders = "../etc a/../b a/./b ./../a '{{locale}}/posts' [a] 1"
-    .split(" ");
+  const badFolders = "../etc|a/../b|a/./b|./../a|'{{locale}}/posts'|[a]|1"
+    .split("|");
   for (const folder of [...bad, ...badFolders, `${"a/".repeat(512)}b`]) {
-    assertEquals([folder, await declareOne("a", folder)], [folder, {}]);
+    assertEquals([folder, declareOne("a", folder)], [folder, {}]);
   }
   for (const name of [...bad, ".", "/a", "a/", "x".repeat(1025)]) {
-    assertEquals([name, await declareOne(name, "posts")], [name, {}]);
+    assertEquals([name, declareOne(name, "posts")], [name, {}]);
   }
   for (const name of ["Mein Blog", "a/b", "x".repeat(1024)]) {
-    assertEquals(await declareOne(name, "posts"), { [name]: "posts" });
+    assertEquals(declareOne(name, "posts"), { [name]: "posts" });
   }
 });
 
 Deno.test("readConfig() survives values of other kinds", () => {
-  const values = [
-    "1",
-    "text",
-    "[]",
-    "{}",
-    "[1, a, null, [[]], {}]",
-    "{__proto__: {name: a}}",
-  ];
+  const values = "1|text|[]|{}|[1, a, null, [[]], {}]|{__proto__: {name: a}}";
   const keys =
-    "name path folder exclude subfolders filename extension nested i18n".split(
-      " ",
-    );
-  for (const value of values) {
-    const entry = keys.map((key) => `${key}: ${value}`).join(", ");
+    "name path folder exclude subfolders filename extension nested i18n";
+  for (const value of values.split("|")) {
+    const entry = keys.split(" ").map((key) => `${key}: ${value}`).join(", ");
     const texts = [
       ...["content", "collections", "collections_dir", "source", "i18n"]
         .map((key) => `${key}: ${value}\n`),
@@ -166,45 +135,25 @@ Deno.test("readConfig() survives values of other kinds", () => {
 });
 
 Deno.test("readConfig() says why a file was skipped", () => {
-  const bomb = Array.from(
-    { length: 30 },
-    (_, i) =>
-      `a${i}: &a${i} {<<: [${
-        i === 0 ? "" : Array(9).fill(`*a${i - 1}`).join(", ")
-      }]}\n`,
-  );
   const rows: [path: string, text: string, warning: string][] = [
     [
       ".pages.yml",
       "content:\n  - name: a\n    name: b\n",
       "Map keys must be unique (line 3)",
     ],
-    ["admin/config.yml", "- a\n- b\n", "The text is not a mapping (line 1)"],
-    [
-      "admin/config.yml",
-      "[".repeat(100_000),
-      "nested deeper than 64 levels (line 1)",
-    ],
+    ["admin/config.yml", "- a\n", "The text is not a mapping (line 1)"],
     ["_config.toml", "a = 1\nb = \n", "(line 2)"],
     [
       "_config.yml",
       `a: ${"x".repeat(300_000)}`,
       "longer than 262144 characters (line 1)",
     ],
-    [
-      "admin/config.yml",
-      `${bomb.join("")}collections: [*a29]\n`,
-      "Aliases repeat more than",
-    ],
   ];
   for (const [path, text, message] of rows) {
     const { collections, warning } = parse(path, text);
     assertEquals(collections, []);
-    assert(
-      warning?.startsWith(`Cannot read "${path}": `) &&
-        warning.includes(message),
-      warning!,
-    );
+    assert(`${warning}`.startsWith(`Cannot read "${path}": `), `${warning}`);
+    assertStringIncludes(`${warning}`, message);
   }
   // Slashes that a backtracking expression would go over 10^10 times.
   const path = `${"/".repeat(200_000)}a${"/".repeat(50_000)}b`;
@@ -214,14 +163,14 @@ Deno.test("readConfig() says why a file was skipped", () => {
 
 Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
   const path = "admin/config.yml";
-  const config = (...names: string[]) =>
-    `collections: [${
-      names.map((name, at) => `{ name: ${name}, folder: f${at} }`)
-    }]\n`;
-  assertEquals(folders(path, config("posts", "posts")), { posts: "f0" });
+  const config = (names: readonly string[]) =>
+    JSON.stringify({
+      collections: names.map((name, at) => ({ name, folder: `f${at}` })),
+    });
+  assertEquals(folders(path, config(["posts", "posts"])), { posts: "f0" });
   const names = Array.from({ length: 201 }, (_, at) => `c${at}`);
-  assertEquals((declare(path, config(...names.slice(0, 200)))).length, 200);
-  const { collections, warning } = parse(path, config(...names));
+  assertEquals(declare(path, config(names.slice(1))).length, 200);
+  const { collections, warning } = parse(path, config(names));
   assertEquals(collections.at(-1)?.name, "c199");
   assertEquals(
     warning,
@@ -229,11 +178,7 @@ Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
   );
 });
 
-Deno.test("readConfig() reads fields of Pages and Decap CMS alike", () => {
-  const fieldsOf = (path: string, text: string) => declare(path, text)[0];
-  const pages = fieldsOf(
-    ".pages.yml",
-    `content:
+const FIELDS_OF_PAGES = `content:
   - name: posts
     label: Posts
     type: collection
@@ -247,11 +192,9 @@ Deno.test("readConfig() reads fields of Pages and Decap CMS alike", () => {
       - { name: shared, component: shared }
       - { type: string }
       - 7
-`,
-  );
-  const decap = fieldsOf(
-    "admin/config.yml",
-    `fields: &seo [{ name: text, widget: text, required: false }]
+`;
+const FIELDS_OF_DECAP =
+  `fields: &seo [{ name: text, widget: text, required: false }]
 collections:
   - name: posts
     label: Posts
@@ -266,34 +209,35 @@ collections:
       - { name: steps, widget: list, fields: [{ name: n, widget: number }] }
       - { name: blocks, widget: list, types: [{ name: quote }] }
       - { name: grid, widget: list, field: { name: row, widget: list } }
-`,
-  );
-  const text = { name: "text", type: "text", required: false };
-  const shared = (strings: { tags: string; more: string }) => [
-    { name: "title", label: "Title", type: "string", required: true },
-    {
-      name: "level",
-      type: "select",
-      required: false,
-      options: ["low", "high"],
-    },
-    { name: "tags", type: strings.tags, required: false, list: true },
-    { name: "more", type: strings.more, required: false, list: true },
-    { name: "seo", type: "object", required: false, fields: [text] },
+`;
+
+/** Checks the fields of the only collection. */
+function checkFields(path: string, text: string, fields: readonly string[]) {
+  const [collection] = declare(path, text);
+  assertEquals(collection!.label, "Posts");
+  const expected = fields.map((field) => JSON.parse(field));
+  assertEquals(JSON.parse(collection!.fields!), expected);
+}
+
+Deno.test("readConfig() reads fields of Pages and Decap CMS alike", () => {
+  const shared = (tags: string, more: string) => [
+    '{"name":"title","label":"Title","type":"string","required":true}',
+    '{"name":"level","type":"select","required":false,"options":["low","high"]}',
+    `{"name":"tags","type":"${tags}","required":false,"list":true}`,
+    `{"name":"more","type":"${more}","required":false,"list":true}`,
+    '{"name":"seo","type":"object","required":false,"fields":[{"name":"text","type":"text","required":false}]}',
   ];
-  assertEquals(JSON.parse(pages!.fields!), [
-    ...shared({ tags: "string", more: "reference" }),
-    { name: "shared", type: "component", required: false },
+  checkFields(".pages.yml", FIELDS_OF_PAGES, [
+    ...shared("string", "reference"),
+    '{"name":"shared","type":"component","required":false}',
   ]);
-  const n = { name: "n", type: "number", required: true };
-  assertEquals(JSON.parse(decap!.fields!), [
-    ...shared({ tags: "string", more: "relation" }),
-    { name: "numbers", type: "number", required: true, list: true },
-    { name: "steps", type: "object", required: true, list: true, fields: [n] },
-    { name: "blocks", type: "object", required: true, list: true },
-    { name: "grid", type: "list", required: true, list: true },
+  checkFields("admin/config.yml", FIELDS_OF_DECAP, [
+    ...shared("string", "relation"),
+    '{"name":"numbers","type":"number","required":true,"list":true}',
+    '{"name":"steps","type":"object","required":true,"list":true,"fields":[{"name":"n","type":"number","required":true}]}',
+    '{"name":"blocks","type":"object","required":true,"list":true}',
+    '{"name":"grid","type":"list","required":true,"list":true}',
   ]);
-  assertEquals([pages?.label, decap?.label], ["Posts", "Posts"]);
 });
 
 Deno.test("readConfig() gives as many values as there are collections", () => {
@@ -301,22 +245,16 @@ Deno.test("readConfig() gives as many values as there are collections", () => {
     typeof value === "object" && value !== null
       ? Object.values(value).reduce((sum: number, one) => sum + countIn(one), 1)
       : 1;
-  const many = (text: string) => text.repeat(20_000);
+  const fields = "{name: a},".repeat(20_000);
   const decap = declare(
     "admin/config.yml",
-    `f: &f [${many("{name: a},")}]
-collections:
-  - { name: a, folder: a, fields: *f }
-  - { name: b, folder: b, fields: *f }
-`,
+    `f: &f [${fields}]\ncollections: [{name: a, folder: a, fields: *f}, {name: b, folder: b, fields: *f}]\n`,
   );
+  assert(countIn(decap) < 30, `${countIn(decap)} values`);
+  const exclude = "a,".repeat(20_000);
   const pages = declare(
     ".pages.yml",
-    `content: [{ name: a, path: a, type: collection, exclude: [${
-      many("a,")
-    }] }]`,
+    `content: [{ name: a, path: a, type: collection, exclude: [${exclude}] }]`,
   );
-  assertEquals([decap.length, pages.length], [2, 1]);
-  assert(countIn(decap) < 30, `${countIn(decap)} values`);
   assert(countIn(pages) < 20, `${countIn(pages)} values`);
 });

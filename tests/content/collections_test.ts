@@ -43,12 +43,8 @@ Deno.test("describeCollections() leaves out a schema that is too much", () => {
     "content/b/1.md",
     "content/b/1.png",
   ]);
-  const shown = collections.map((one: Record<string, unknown>) => [
-    one["name"],
-    one["items"],
-    "schema" in one,
-  ]);
-  assertEquals(shown, [["content/a", 20_001, false], ["content/b", 2, true]]);
+  const shown = collections.map((one: object) => "schema" in one);
+  assertEquals(shown, [false, true]);
   assertEquals(warnings, [
     'Left out the schema of "content/a": it would take too much front matter',
   ]);
@@ -75,40 +71,34 @@ Deno.test("inferSchema() describes as many keys as there is room for", () => {
   const long = "x".repeat(257);
   const items = [{ [long]: 1, a: 1, b: { c: 1 }, d: 1 }, {}];
   const room = { keys: 3 };
-  assertEquals(JSON.parse(JSON.stringify(inferSchema(items, room))), {
-    type: "object",
-    properties: {
-      a: { type: "integer" },
-      b: {
-        type: "object",
-        properties: { c: { type: "integer" } },
-        required: ["c"],
-      },
-    },
-    required: [],
-  });
+  const { properties } = inferSchema(items, room);
+  assertEquals(Object.keys(properties!), ["a", "b"]);
+  assertEquals(Object.keys(properties!["b"]!.properties!), ["c"]);
   assertEquals(room.keys, 0);
 });
 
 Deno.test("inferSchema() has formats of dates and choices of texts", () => {
-  const schemaOf = (...values: string[]) => {
+  const found = (...values: string[]) => {
     const items = values.map((a) => ({ a }));
-    const { type, format, enum: choice } = inferSchema(items, { keys: 9 })
-      .properties!["a"]!;
+    const { properties } = inferSchema(items, { keys: 9 });
+    const { type, format, enum: choice } = properties!["a"]!;
     assertEquals(type, "string");
     return format ?? choice ?? null;
   };
+  const day = "2024-02-29";
+  assertEquals(found(day), "date");
+  assertEquals(found(`${day}T10:00:00Z`), "date-time");
+  assertEquals(found(day, "soon"), null);
+  assertEquals(found(day, `${day}T10:00:00Z`), null);
+  for (
+    const text of ["2023-02-29", `${day}T10:00:00`, `${day} 10:00:00 +0100`]
+  ) {
+    assertEquals(found(text), null, text);
+  }
   const many = (count: number, uses: number) =>
     Array.from({ length: count * uses }, (_, n) => `x${n % count}`);
-  assertEquals(schemaOf("2024-02-29"), "date");
-  assertEquals(schemaOf("2023-02-29"), null);
-  assertEquals(schemaOf("2024-02-29", "soon"), null);
-  assertEquals(schemaOf("2024-02-29", "2024-02-29T10:00:00Z"), null);
-  assertEquals(schemaOf("2024-02-29T10:00:00Z"), "date-time");
-  assertEquals(schemaOf("2024-02-29T10:00:00"), null);
-  assertEquals(schemaOf("2024-02-29 10:00:00 +0100"), null);
-  assertEquals(schemaOf(...many(20, 3)), many(20, 1));
-  assertEquals(schemaOf(...many(21, 3)), null);
-  assertEquals(schemaOf(...many(20, 2)), null);
-  assertEquals(schemaOf(...many(2, 3), "y".repeat(65)), null);
+  assertEquals(found(...many(20, 3)), many(20, 1));
+  assertEquals(found(...many(21, 3)), null);
+  assertEquals(found(...many(20, 2)), null);
+  assertEquals(found(...many(2, 3), "y".repeat(65)), null);
 });

@@ -3,32 +3,19 @@ import fc from "fast-check";
 import { compileGlob } from "../../lib/content/glob.ts";
 
 Deno.test("compileGlob() refuses what no path can match", () => {
-  const patterns = [
-    "",
-    "/a",
-    "a/",
-    "a//b",
-    "a/../b",
-    "./a",
-    "a**",
-    "**a",
-    "***",
-    "a\nb",
-    "a\x7f",
-  ];
-  for (const pattern of patterns) {
+  const patterns = "|/a|a/|a//b|a/../b|./a|a**|**a|***|a\nb|a\x7f";
+  for (const pattern of patterns.split("|")) {
     assertThrows(() => compileGlob(pattern), SyntaxError);
   }
 });
 
 Deno.test("compileGlob() bounds stars and segments", () => {
-  for (
-    const pattern of [
-      "*a".repeat(17),
-      `${"a/".repeat(32)}a`,
-      "**/a/".repeat(17) + "a",
-    ]
-  ) {
+  const long = [
+    "*a".repeat(17),
+    `${"a/".repeat(32)}a`,
+    "**/a/".repeat(17) + "a",
+  ];
+  for (const pattern of long) {
     assertThrows(() => compileGlob(pattern), SyntaxError, "more than");
   }
   assert(compileGlob("*a".repeat(16))("a".repeat(16)));
@@ -37,23 +24,12 @@ Deno.test("compileGlob() bounds stars and segments", () => {
 
 Deno.test("compileGlob() agrees with a matcher that tries everything", () => {
   const piece = fc.constantFrom(
-    "a",
-    "b",
-    "*",
-    "?",
-    "/",
-    "**",
-    "/**/",
-    "é",
-    "😀",
-    "[a]",
-    "{a,b}",
-    "\\",
+    ..."a b * ? / ** /**/ é 😀 [a] {a,b} \\".split(" "),
   );
   const pattern = fc.array(piece, { minLength: 1, maxLength: 8 }).map((parts) =>
     parts.join("")
   );
-  const char = fc.constantFrom("a", "b", "/", "😀", "[a]", "{a,b}", "\\");
+  const char = fc.constantFrom(..."a b / 😀 [a] {a,b} \\".split(" "));
   const path = fc.array(char, { minLength: 1, maxLength: 8 }).map((parts) =>
     parts.join("")
   )

@@ -157,26 +157,23 @@ Deno.test("60 MDX files render with their text and no program", () => {
 });
 
 Deno.test("renderMarkdown() has a div or span for each component", () => {
-  const rows = [
-    ["<A />", '<div data-component="A"></div>'],
-    ["<A b='c'>d</A>", '<div data-component="A">d</div>'],
-    ["a <B>*c*</B>", '<p>a <span data-component="B"><em>c</em></span></p>'],
-    [
-      "<A>\n  b\n  <C.D/>\n</A>",
+  const rendered = {
+    "<A b='c'>d</A>": '<div data-component="A">d</div>',
+    "a <B>*c*</B>": '<p>a <span data-component="B"><em>c</em></span></p>',
+    "<A>\n  b\n  <C.D/>\n</A>":
       '<div data-component="A"><p>b</p><div data-component="C.D"></div></div>',
-    ],
-    [
-      "<A><B>c</B></A>",
+    "<A><B>c</B></A>":
       '<div data-component="A"><span data-component="B">c</span></div>',
-    ],
-    ["<>a</>", "a"],
-    ["<kbd>a</kbd> <kbd>b</kbd>", "<kbd>a</kbd>\n \n<kbd>b</kbd>"],
-    ["<img src='a.png' alt={b} width=\"2\" />", '<img width="2">'],
-    ["<div data-component='A' dataComponent='A'>a</div>", "<div>a</div>"],
-    ["<my-card>a</my-card>", "a"],
-    ["a{' '}b {c}", "<p>a b </p>"],
-  ];
-  for (const [mdx, html] of rows) assertEquals(render(mdx!).html, html);
+    "<>a</>": "a",
+    "<kbd>a</kbd> <kbd>b</kbd>": "<kbd>a</kbd>\n \n<kbd>b</kbd>",
+    "<img src='a.png' alt={b} width=\"2\" />": '<img width="2">',
+    "<div data-component='A' dataComponent='A'>a</div>": "<div>a</div>",
+    "<my-card>a</my-card>": "a",
+    "a{' '}b {c}": "<p>a b </p>",
+  };
+  for (const [mdx, html] of Object.entries(rendered)) {
+    assertEquals(render(mdx).html, html);
+  }
 });
 
 Deno.test("renderMarkdown() lists components by first use", () => {
@@ -188,14 +185,14 @@ Deno.test("renderMarkdown() lists components by first use", () => {
 });
 
 Deno.test("renderMarkdown() names the line of bad MDX", () => {
-  const rows = [
-    ["a\n\n<A>", "for `<A>` (3:1-3:4)"],
-    ["a {", "Line 1 is not valid MDX: "],
-    ["\n<!-- a -->", "Line 2 is not valid MDX: "],
-    ["import a from;", "Line 1 is not valid MDX: "],
-  ];
-  for (const [mdx, message] of rows) {
-    assertThrows(() => render(mdx!), RenderFailure, message);
+  const messages = {
+    "a\n\n<A>": "for `<A>` (3:1-3:4)",
+    "a {": "Line 1 is not valid MDX: ",
+    "\n<!-- a -->": "Line 2 is not valid MDX: ",
+    "import a from;": "Line 1 is not valid MDX: ",
+  };
+  for (const [mdx, message] of Object.entries(messages)) {
+    assertThrows(() => render(mdx), RenderFailure, message);
   }
 });
 

@@ -11,42 +11,36 @@ Deno.test("GET /api/health reports the process, ?ready the source", async () => 
   await using site = await startSite({ "posts/a.md": "# A\n" });
   const { service, gh } = site;
   const alive = await service.get("/api/health");
-  assertEquals([alive.status, alive.headers.get("cache-control")], [
-    200,
-    "no-store",
-  ]);
+  assertEquals(alive.headers.get("cache-control"), "no-store");
   const { packages } = service.services;
   assertEquals(await alive.json(), { status: "ok", version, packages });
-  const document = await (await service.get("/api/openapi.json")).json();
-  assertEquals(document.info.version, version);
   const ready = async () =>
     await (await service.get("/api/health?ready")).json();
-  const source = {
-    quotaLeft: { core: null, graphql: null },
-    lastSuccess: null,
-    lastFailure: null,
-  };
   assertEquals(await ready(), {
     status: "ok",
     version,
     packages,
     store: "ok",
-    source,
+    source: {
+      quotaLeft: { core: null, graphql: null },
+      lastSuccess: null,
+      lastFailure: null,
+    },
   });
 
   await service.list();
   assertEquals(gh.requests[0]!.userAgent, `repo-collections/${version}`);
-  const lastSuccess = new Date(service.clock.now()).toISOString();
+  const timeNow = () => new Date(service.clock.now()).toISOString();
+  const lastSuccess = timeNow();
   service.clock.advance(61_000);
   gh.fault = { kind: "status", status: 500 };
   await service.get(listPath());
-  const lastFailure = new Date(service.clock.now()).toISOString();
   const requested = gh.requests.length;
 
   const { source: { quotaLeft, ...last } } = await ready();
 
   assert(quotaLeft.core > 1000);
-  assertEquals(last, { lastSuccess, lastFailure });
+  assertEquals(last, { lastSuccess, lastFailure: timeNow() });
   assertEquals(gh.requests.length, requested);
 });
 

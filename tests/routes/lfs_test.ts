@@ -2,26 +2,28 @@
 // what goes wrong with them.
 
 import { assert, assertEquals } from "@std/assert";
-import type { ItemBody } from "../../lib/api/contract.ts";
 import { parseLfsPointer } from "../../lib/content/lfs_pointer.ts";
-import type { GitFiles } from "../github/git_repository.ts";
 import { pointerTo } from "../github/github_lfs.ts";
 import { makeSampleFolder } from "../local/sample_folder.ts";
-import { itemPath, startService } from "../service.ts";
+import { itemPath, type Parameters, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const PICTURE = Uint8Array.from({ length: 5_000 }, (_, index) => index % 251);
 const TEXT = "---\ntitle: Kept by LFS\n---\n\n# Kept\n\n![A picture](a.png)\n";
 const MIB = 1 << 20;
 
+const parse = (text: string) => parseLfsPointer(new TextEncoder().encode(text));
+const raw = (path: string) => itemPath({ path, format: "raw" });
+
 /**
  * Pointers as git-lfs writes them: a picture, a text, one over the limit, a
- * missing object, one with other bytes.
+ * missing object, one with other bytes. The batch API is at the double.
  */
-async function start(env: Record<string, string> = {}, more: GitFiles = {}) {
-  const site = await startSite({}, { env: { MAX_ITEM_MB: "1", ...env } });
-  const { gh, repository } = site;
-  const { lfs } = gh;
+async function start(env: Record<string, string> = {}) {
+  const site = await startSite({}, {
+    env: { MAX_ITEM_MB: "1", GITHUB_WEB_URL: "", ...env },
+  });
+  const { gh: { lfs }, repository } = site;
   await repository.commit({
     "posts/a.png": lfs.add("octo/site", PICTURE),
     "posts/b.md": lfs.add("octo/site", TEXT),
@@ -29,178 +31,115 @@ async function start(env: Record<string, string> = {}, more: GitFiles = {}) {
     "posts/d.png": pointerTo("nobody has pushed this"),
     "posts/e.txt": lfs.addWrong("octo/site", "wrong"),
     "posts/f.md": "---\ntitle: Plain\n---\n\n![A picture](a.png)\n",
-    ...more,
   });
   return site;
 }
 
-/** The settings by which the batch API is at the double. */
-const envOf = { GITHUB_WEB_URL: "" };
-
-Deno.test("format=raw sends the file of a pointer or a problem", async () => {
-  await using site = await start(envOf);
+Deno.test("an item has the file of a pointer or a problem", async () => {
+  await using site = await start();
   const { service } = site;
-  const raw = (name: string) =>
-    itemPath({ path: `posts/${name}`, format: "raw" });
-  const picture = await service.get(raw("a.png"));
-  assertEquals([picture.status, picture.headers.get("content-type")], [
-    200,
-    "image/png",
-  ]);
+  const picture = await service.get(raw("posts/a.png"));
+  assertEquals(picture.headers.get("content-type"), "image/png");
   assertEquals(await picture.bytes(), PICTURE);
-  assertEquals(await (await service.get(raw("b.md"))).text(), TEXT);
-  const problems = await Promise.all(
-    ["c.bin", "d.png", "e.txt"].map(async (name) => {
-      const { status, code, detail, size } = await service.problem(raw(name));
-      assert(detail.includes(`posts/${name}`), detail);
-      assert(code === "item-too-large" || detail.includes("Git LFS"), detail);
-      return [status, code, size];
-    }),
-  );
-  assertEquals(problems, [
-    [422, "item-too-large", MIB + 1],
-    [404, "item-not-found", undefined],
-    [502, "source-failed", undefined],
-  ]);
-});
+  const item = await service.item({ path: "posts/a.png" });
+  assertEquals([item.size, item.content], [PICTURE.length, PICTURE.toBase64()]);
+  assertEquals(item.lfs, parse(pointerTo(PICTURE)));
 
-Deno.test("get-item-content has the LFS file's size and content", async () => {
-  await using site = await start(envOf);
-  const { service } = site;
-  const { lfs, size, content, encoding } = await service.item({
-    path: "posts/a.png",
-  });
-  assertEquals([size, encoding, content], [
-    PICTURE.length,
-    "base64",
-    PICTURE.toBase64(),
-  ]);
-  assertEquals(
-    lfs,
-    parseLfsPointer(new TextEncoder().encode(pointerTo(PICTURE))),
-  );
   const text = await service.item({ path: "posts/b.md", includeHtml: true });
-  assertEquals([text.content, text.frontMatter], [TEXT, {
-    title: "Kept by LFS",
-  }]);
+  assertEquals([text.content, text.frontMatter?.title], [TEXT, "Kept by LFS"]);
   // The picture of an item's HTML is that of the pointer beside it.
   const [, src] = /<img src="([^"]+)"/.exec(text.html!)!;
-  const picture = await service.get(src!.replaceAll("&amp;", "&"));
-  assertEquals(await picture.bytes(), PICTURE);
+  const shown = await service.get(src!.replaceAll("&amp;", "&"));
+  assertEquals(await shown.bytes(), PICTURE);
   assertEquals((await service.item({ path: "posts/f.md" })).lfs, undefined);
+
+  const problems = {
+    "posts/c.bin": "item-too-large",
+    "posts/d.png": "item-not-found",
+    "posts/e.txt": "source-failed",
+  };
+  for (const [path, expected] of Object.entries(problems)) {
+    const { code, detail, size } = await service.problem(raw(path));
+    assertEquals([path, code], [path, expected]);
+    assert(detail.includes(path), detail);
+    assert(size === MIB + 1 || detail.includes("Git LFS"), detail);
+  }
 });
 
 Deno.test("a list with contents has those of LFS files", async () => {
-  await using site = await start(envOf);
-  const { service } = site;
-  const { items } = await service.list({
+  await using site = await start();
+  const { items } = await site.service.list({
     includeContent: true,
     includeHtml: true,
   });
-  const byName = new Map(items.map((item) => [item.name, item]));
-  const of = (name: string) => byName.get(name)!;
-  assertEquals(
-    items.map((
-      { name, size, lfs, error },
-    ) => [name, size, lfs?.size, error?.code]),
-    [
-      ["a.png", PICTURE.length, PICTURE.length, undefined],
-      ["b.md", TEXT.length, TEXT.length, undefined],
-      ["c.bin", MIB + 1, MIB + 1, "item-too-large"],
-      ["d.png", 22, 22, "item-not-found"],
-      ["e.txt", 5, 5, "source-failed"],
-      ["f.md", 42, undefined, undefined],
-    ],
-  );
-  assertEquals(of("a.png").content, PICTURE.toBase64());
-  const { content, frontMatter, html, words } = of("b.md");
-  assertEquals([content, frontMatter, words], [
-    TEXT,
-    { title: "Kept by LFS" },
-    1,
+  const found = items.map((
+    { name, size, lfs, error },
+  ) => [name, size, lfs?.size, error?.code]);
+  assertEquals(found, [
+    ["a.png", PICTURE.length, PICTURE.length, undefined],
+    ["b.md", TEXT.length, TEXT.length, undefined],
+    ["c.bin", MIB + 1, MIB + 1, "item-too-large"],
+    ["d.png", 22, 22, "item-not-found"],
+    ["e.txt", 5, 5, "source-failed"],
+    ["f.md", 42, undefined, undefined],
   ]);
-  assert(html!.includes("<h1") && of("f.md").html!.includes("<img"));
-  assertEquals(of("f.md").frontMatter, { title: "Plain" });
+  assertEquals(items[0]!.content, PICTURE.toBase64());
+  const { content, frontMatter, html } = items[1]!;
+  assertEquals([content, frontMatter], [TEXT, { title: "Kept by LFS" }]);
+  assert(html!.includes("<h1") && items[5]!.html!.includes("<img"));
+  // The front matter that lists select by is that of the repository's texts.
+  const selected = await site.service.list({
+    "filter[frontMatter.title][exists]": true,
+  });
+  assertEquals(selected.items.map(({ name }) => name), ["f.md"]);
 });
 
 Deno.test("a list costs nothing for LFS", async () => {
-  await using site = await start(envOf);
+  await using site = await start();
   const { gh, service } = site;
-  const sizes = async (parameters = {}) =>
-    (await service.list(parameters)).items.map((
-      { size, lfs }: ItemBody,
-    ) => [size, lfs?.size]);
-  const pointer = pointerTo(PICTURE).length;
-  assertEquals((await sizes())[0], [pointer, undefined]);
+  const sizes = async (parameters: Parameters) => {
+    gh.resetCounts();
+    const { items } = await service.list(parameters);
+    return items.map(({ size, lfs }) => [size, lfs?.size]);
+  };
+  const unread = [pointerTo(PICTURE).length, undefined];
+  const read = [PICTURE.length, PICTURE.length];
+  assertEquals((await sizes({}))[0], unread);
   assertEquals(gh.counts(), { commit: 1, tree: 1, "tree-recursive": 1 });
-  gh.resetCounts();
   await sizes({ includeFrontMatter: true });
   // Texts are read, a picture is not, and no object.
   assertEquals(gh.counts(), { raw: 4 });
-  assertEquals((await sizes({ limit: 40 })).map(([, size]) => size), [
-    undefined,
-    TEXT.length,
-    MIB + 1,
-    undefined,
-    5,
-    undefined,
-  ]);
-  gh.resetCounts();
-  await sizes({ includeFrontMatter: true, limit: 44 });
+  await service.get(raw("posts/a.png"));
+  const known = await sizes({ limit: 41 });
+  assertEquals(known.slice(0, 2), [read, [TEXT.length, TEXT.length]]);
   assertEquals(gh.counts(), {});
-  await service.get(itemPath({ path: "posts/a.png", format: "raw" }));
-  gh.resetCounts();
-  assertEquals((await sizes({ limit: 41 }))[0], [
-    PICTURE.length,
-    PICTURE.length,
-  ]);
-  assertEquals(
-    await sizes({ limit: 42, fields: "size,lfs" }),
-    await sizes({ limit: 43 }),
-  );
-  assertEquals(gh.counts(), {});
-});
-
-Deno.test("sort and filter use the front matter of pointers", async () => {
-  await using site = await start(envOf);
-  const { service } = site;
-  await service.list({ includeContent: true });
-  await service.item({ path: "posts/b.md" });
-  const { items } = await service.list({
-    "filter[frontMatter.title][exists]": true,
-  });
-  assertEquals(items.map(({ name }) => name), ["f.md"]);
+  assertEquals(await sizes({ limit: 42, fields: "size,lfs" }), known);
 });
 
 Deno.test("LFS objects are requested together and cached by id", async () => {
   await using site = await start({
-    ...envOf,
     GITHUB_TOKEN: "t1",
     ALLOWED_REPOS: "octo/*",
   });
   const { gh, service } = site;
   gh.setVisibility("octo/site", "private");
   await service.list({ includeContent: true, fields: "content" });
-  const batches = () => gh.requests.filter(({ kind }) => kind === "lfs-batch");
-  assertEquals(batches().map(({ token, status }) => [token, status]), [[
-    0,
-    200,
-  ]]);
+  const batches = gh.requests.filter(({ kind }) => kind === "lfs-batch");
+  assertEquals(batches.map(({ token }) => token), [0]);
   assertEquals(gh.counts().lfs, 3);
   gh.resetCounts();
   // Another name, another pointer text, the same object.
   await site.push({
     "posts/z.png": { executable: pointerTo(PICTURE) },
   });
-  const response = await service.get(
-    itemPath({ path: "posts/z.png", format: "raw" }),
-  );
+  const response = await service.get(raw("posts/z.png"));
   assertEquals(await response.bytes(), PICTURE);
-  assertEquals([batches(), gh.counts().lfs], [[], undefined]);
+  const { lfs, "lfs-batch": batch } = gh.counts();
+  assertEquals([batch, lfs], [undefined, undefined]);
 });
 
 Deno.test("a token that Git LFS refuses stays in use for the API", async () => {
-  await using site = await start({ ...envOf, GITHUB_TOKEN: "t1" });
+  await using site = await start({ GITHUB_TOKEN: "t1" });
   const { gh, service } = site;
   gh.intercept = (_request, { kind, token }) =>
     kind === "lfs-batch" && token !== null
@@ -208,163 +147,128 @@ Deno.test("a token that Git LFS refuses stays in use for the API", async () => {
       : null;
   gh.rename("octo/site", "octo/renamed");
   gh.lfs.add("octo/renamed", PICTURE);
-  const response = await service.get(
-    itemPath({ path: "posts/a.png", format: "raw" }),
-  );
-  assertEquals([response.status, await response.bytes()], [200, PICTURE]);
+  const response = await service.get(raw("posts/a.png"));
+  assertEquals(await response.bytes(), PICTURE);
   assertEquals(service.logLines("token refused"), []);
-  gh.resetCounts();
   await service.item({ path: "posts/f.md" });
   assertEquals(gh.requests.at(-1)!.token, 0);
 });
 
 Deno.test("an LFS object is requested at known hosts only", async () => {
-  await using site = await start(envOf);
+  await using site = await start();
   const { gh, service } = site;
-  const path = itemPath({ path: "posts/a.png", format: "raw" });
+  const path = raw("posts/a.png");
   const asked: string[] = [];
-  await using trap = Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen() {},
-  }, ({ url }) => {
+  const address = { hostname: "127.0.0.1", port: 0, onListen() {} };
+  await using trap = Deno.serve(address, ({ url }) => {
     asked.push(url);
     return new Response(PICTURE);
   });
   const there = `127.0.0.1:${trap.addr.port}`;
-  const { host } = new URL(gh.apiUrl);
   const hrefs = [
     `http://${there}/{oid}`,
     `https://${there}/{oid}`,
     `http://localhost:${trap.addr.port}/`,
-    `http://${host}@${there}/`,
-    `file:///etc/passwd`,
+    `http://${new URL(gh.apiUrl).host}@${there}/`,
+    "file:///etc/passwd",
     `//${there}/`,
     "not an address",
     "http://github-cloud.s3.amazonaws.com/{oid}",
-    "https://evil.test/{oid}",
-    `https://github-cloud.s3.amazonaws.com.evil.test/`,
+    "https://github-cloud.s3.amazonaws.com.evil.test/",
     "http://169.254.169.254/",
   ];
   for (const href of hrefs) {
     gh.lfs.href = href;
-    const { status, detail } = await service.problem(path);
-    assertEquals([href, status], [href, 502]);
+    const { detail } = await service.problem(path);
     assert(detail.includes("a host that this service does not know"), detail);
     service.clock.advance(61_000);
   }
   gh.lfs.href = null;
+  const moved = { status: 302, headers: { location: `http://${there}/` } };
   gh.intercept = (_request, { kind }) =>
-    kind === "lfs"
-      ? new Response(null, {
-        status: 302,
-        headers: { location: `http://${there}/` },
-      })
-      : null;
+    kind === "lfs" ? new Response(null, moved) : null;
   assertEquals((await service.problem(path)).code, "source-failed");
   assertEquals(asked, []);
 });
 
-Deno.test("a broken LFS answer harms no other file", async () => {
-  const answers: [kind: string, answer: () => Response][] = [
-    ["lfs", () => new Response(new Uint8Array(MIB))],
-    ["lfs", () => new Response(PICTURE.subarray(1))],
-    ["lfs", () => new Response(null, { status: 403 })],
-    ["lfs-batch", () => new Response("[]")],
-    ["lfs-batch", () => new Response('{"objects":[]}')],
-    ["lfs-batch", () => new Response('{"transfer":"tus","objects":[]}')],
-    ["lfs-batch", () => new Response(null, { status: 404 })],
-    ["lfs-batch", () => new Response(null, { status: 500 })],
-  ];
-  for (const [kind, answer] of answers) {
-    await using site = await start(envOf);
+const BROKEN: readonly (readonly [
+  kind: string,
+  body: BodyInit | null,
+  status?: number,
+])[] = [
+  ["lfs", new Uint8Array(MIB)],
+  ["lfs", PICTURE.subarray(1)],
+  ["lfs", null, 403],
+  ["lfs-batch", "[]"],
+  ["lfs-batch", '{"objects":[]}'],
+  ["lfs-batch", '{"transfer":"tus","objects":[]}'],
+  ["lfs-batch", null, 404],
+  ["lfs-batch", null, 500],
+];
+
+for (const [index, [kind, body, status = 200]] of BROKEN.entries()) {
+  Deno.test(`broken LFS answer ${index + 1} harms no other file`, async () => {
+    await using site = await start();
     const { gh, service } = site;
-    gh.intercept = (_request, logged) => logged.kind === kind ? answer() : null;
+    gh.intercept = (_request, logged) =>
+      logged.kind === kind ? new Response(body, { status }) : null;
     const { items } = await service.list({ includeContent: true });
-    const codes = items.map(({ error }) => error?.code);
-    const failed = "source-failed";
-    const missing = kind === "lfs" ? "item-not-found" : failed;
-    assertEquals(codes, [
-      failed,
-      failed,
-      "item-too-large",
-      missing,
-      failed,
-      undefined,
-    ]);
-    assertEquals(items.at(-1)!.frontMatter, { title: "Plain" });
-  }
-});
+    const codes = items.map(({ error }) => error?.code ?? "none").join(" ");
+    const missing = kind === "lfs" ? "item-not-found" : "source-failed";
+    assertEquals(
+      codes,
+      `source-failed source-failed item-too-large ${missing} source-failed none`,
+    );
+  });
+}
 
 Deno.test("LFS objects count as misses", async () => {
-  await using site = await start({ ...envOf, MISSES_PER_MINUTE: "1" });
+  await using site = await start({ MISSES_PER_MINUTE: "1" });
   const { service } = site;
-  assertEquals(
-    (await service.get(itemPath({ path: "posts/f.md" }))).status,
-    200,
-  );
-  const { code } = await service.problem(
-    itemPath({ path: "posts/a.png", format: "raw" }),
-  );
+  await service.item({ path: "posts/f.md" });
+  const { code } = await service.problem(raw("posts/a.png"));
   assertEquals(code, "too-many-requests");
 });
 
 Deno.test("a local folder gives LFS objects of its checkout", async () => {
-  const pointer = pointerTo(PICTURE);
-  const oid = parseLfsPointer(new TextEncoder().encode(pointer))!.oid;
-  const object = `.git/lfs/objects/${oid.slice(0, 2)}/${
-    oid.slice(2, 4)
-  }/${oid}`;
-  await using folder = await makeSampleFolder({
-    "posts/a.png": pointer,
-    [object]: "",
-  });
-  await Deno.writeFile(`${folder.dir}/${object}`, PICTURE);
-  await using service = await startService({
-    env: { LOCAL_REPOS_DIR: folder.root },
-  });
-  const path = (format: string) =>
-    itemPath({ owner: "local", repo: "blog", path: "posts/a.png", format });
-  assertEquals(await (await service.get(path("raw"))).bytes(), PICTURE);
-  await Deno.writeFile(`${folder.dir}/${object}`, PICTURE.toReversed());
-  const { code, detail } = await service.problem(`${path("raw")}&branch=HEAD`);
-  assertEquals([code, detail.includes("Git LFS")], ["item-not-found", true]);
-  const { items } = await service.list({
-    owner: "local",
-    repo: "blog",
-    includeContent: true,
-  });
-  assertEquals([items[0]!.lfs?.oid, items[0]!.error?.code], [
-    oid,
-    "item-not-found",
-  ]);
+  const pointer = pointerTo(TEXT);
+  const { oid } = parse(pointer)!;
+  const folders = `${oid.slice(0, 2)}/${oid.slice(2, 4)}`;
+  const object = `.git/lfs/objects/${folders}/${oid}`;
+  const files = { "posts/b.md": pointer, [object]: TEXT };
+  await using folder = await makeSampleFolder(files);
+  const env = { LOCAL_REPOS_DIR: folder.root };
+  await using service = await startService({ env });
+  const item = { owner: "local", repo: "blog", path: "posts/b.md" };
+  assertEquals((await service.item(item)).content, TEXT);
+  await folder.write(object, TEXT.toUpperCase());
+  const again = itemPath({ ...item, branch: "HEAD" });
+  const { code, detail } = await service.problem(again);
+  assertEquals(code, "item-not-found");
+  assert(detail.includes("Git LFS"), detail);
 });
 
 Deno.test("parseLfsPointer() takes what git-lfs writes only", () => {
   const oid =
     "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
   const version = "version https://git-lfs.github.com/spec/v1\n";
-  const parse = (text: string) =>
-    parseLfsPointer(new TextEncoder().encode(text));
-  assertEquals(parse(`${version}oid sha256:${oid}\nsize 12345\n`), {
-    oid,
-    size: 12345,
-  });
+  const start = `${version}oid sha256:${oid}\n`;
+  assertEquals(parse(`${start}size 12345\n`), { oid, size: 12345 });
   const others = [
     "",
-    `${version}oid sha256:${oid}\nsize 12345`,
-    `${version}oid sha256:${oid}\nsize 12345\n\n`,
-    `${version}oid sha256:${oid}\nsize -1\n`,
-    `${version}oid sha256:${oid}\nsize 012\n`,
-    `${version}oid sha256:${oid}\nsize 1e3\n`,
-    `${version}oid sha256:${oid}\nsize 99999999999999999999\n`,
+    `${start}size 12345`,
+    `${start}size 12345\n\n`,
+    `${start}size -1\n`,
+    `${start}size 012\n`,
+    `${start}size 1e3\n`,
+    `${start}size 99999999999999999999\n`,
     `${version}oid sha256:${oid.toUpperCase()}\nsize 1\n`,
     `${version}oid md5:${oid}\nsize 1\n`,
     `${version}size 1\noid sha256:${oid}\n`,
     `${version}ext-0-foo sha256:${oid}\noid sha256:${oid}\nsize 1\n`,
-    `${version}oid sha256:${oid}\nsize 1\nx-note ${"x".repeat(1_024)}\n`,
-    `\ufeff${version}oid sha256:${oid}\nsize 1\n`,
-    `${version}oid sha256:${oid}\nsize 1\n`.replaceAll("\n", "\r\n"),
+    `${start}size 1\nx-note ${"x".repeat(1_024)}\n`,
+    `\ufeff${start}size 1\n`,
+    `${start}size 1\n`.replaceAll("\n", "\r\n"),
   ];
   for (const text of others) assertEquals([text, parse(text)], [text, null]);
 });

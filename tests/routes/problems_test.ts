@@ -5,11 +5,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ERRORS, type ProblemCode } from "../../lib/errors.ts";
 import type { Services } from "../../lib/services.ts";
 import { problemBody } from "../api/body_schemas.ts";
+import { PROBLEMS } from "../api/real_examples.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import {
-  changesPath,
   itemPath,
   listPath,
+  type Parameters,
   type RequestOptions,
 } from "../service.ts";
 import { TimeLimitError } from "../../lib/thread/compute.ts";
@@ -30,10 +31,7 @@ interface Details {
   readonly arrange?: (site: Site) => unknown;
   /** Seconds of `Retry-After`; absent where there is none. */
   readonly retryAfter?: number;
-  /**
-   * In the text of the body, where openapi_test.ts compares no such problem
-   * whole.
-   */
+  /** In the text of the body. */
   readonly says?: RegExp;
 }
 
@@ -62,22 +60,18 @@ const NEWEST = listPath({ sort: "-frontMatter.date" });
 
 const NO_TOKEN = { env: { GITHUB_TOKEN: "" } };
 
-/** One way to cause each problem, or several. */
+/**
+ * One way to cause each problem, or several, unless openapi_test.ts compares the
+ * problem whole.
+ */
 const ROWS:
   readonly (readonly [code: ProblemCode, path: string, details?: Details])[] = [
-    ["invalid-parameters", listPath({ page: 0 })],
     ["repository-not-allowed", listPath(), {
       env: { ALLOWED_REPOS: "octo/other" },
     }],
-    ["repository-not-found", listPath({ repo: "none" })],
-    ["branch-not-found", listPath({ branch: "none" })],
-    ["collection-not-found", listPath({ collection: "post" })],
     ["collection-not-found", listPath({ collection: "posts/a.md" }), {
       says: /is a file/,
     }],
-    ["item-not-found", itemPath({ path: "posts" })],
-    ["slug-ambiguous", itemPath({ collection: "posts", slug: "twice" })],
-    ["since-unknown", changesPath({ since: "0".repeat(40) })],
     ["route-not-found", "/api/none"],
     // The framework decodes a parameter of a path.
     ["route-not-found", "/problems/%ff"],
@@ -85,11 +79,8 @@ const ROWS:
     ["repository-empty", listPath({ repo: "e" }), {
       arrange: ({ gh }) => gh.add("octo/e", null),
     }],
-    ["item-too-large", itemPath({ path: "more/large.bin" }), {
-      env: { MAX_ITEM_MB: "1" },
-    }],
-    ["history-unavailable", listPath({ includeHistory: true }), NO_TOKEN],
     ["history-unavailable", listPath({ fields: "lastChanged" }), NO_TOKEN],
+    ["history-unavailable", listPath({ sort: "lastChanged.date" }), NO_TOKEN],
     [
       "history-unavailable",
       itemPath({ path: "posts/a.md", includeHistory: true }),
@@ -129,9 +120,7 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
     const { env, change, arrange, init, retryAfter, says } = details;
     await using site = await startSite({
       "posts/a.md": "# A\n",
-      "posts/twice.html": "",
-      "posts/twice.txt": "",
-      "more/large.bin": new Uint8Array((1 << 20) + 1),
+      "posts/b.md": "# B\n",
     }, {
       env: { GITHUB_TOKEN: "ghp_canaryToken", ...env },
       ...change && { change },
@@ -158,17 +147,13 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
 Deno.test("every code of the table has a cause", () => {
   // The first two are below, those of the webhook are in webhook_test.ts, the
   // last is in hostile_trees_test.ts.
-  const others: ProblemCode[] = [
-    ...[
-      "service-busy",
-      "query-too-expensive",
-      "signature-invalid",
-      "body-too-large",
-    ] as const,
-    "collection-too-large",
-  ];
-  const caused = [...ROWS.map(([code]) => code), ...others];
-  assertEquals(new Set(caused), new Set(Object.keys(ERRORS)));
+  const others =
+    "service-busy query-too-expensive signature-invalid body-too-large collection-too-large";
+  const caused = ROWS.map(([code]) => code);
+  assertEquals(
+    new Set([...caused, ...Object.keys(PROBLEMS), ...others.split(" ")]),
+    new Set(Object.keys(ERRORS)),
+  );
 });
 
 Deno.test("problem query-too-expensive, when the query is stopped", async () => {
@@ -215,22 +200,19 @@ Deno.test("a problem names the bad parameter, slug or path", async () => {
     "posts/2024/other.txt": "",
     "posts/b.md": "",
   });
-  const problem = (path: string) => site.service.problem(path);
-  const bad = await problem(listPath({ limit: 0, page: "x" }));
+  const bad = await site.service.problem(listPath({ limit: 0, page: "x" }));
   const number = "must be a whole number of 1 or more, in plain digits";
   assertEquals(
     bad.detail,
     `These parameters are not usable: page ${number}; limit ${number}.`,
   );
-  const slug = await problem(
-    itemPath({ collection: "posts", slug: "2024/helo" }),
-  );
-  assertEquals(slug.suggestions?.[0], "2024/hello");
-  const path = await problem(itemPath({ path: "posts/2024/Hello.md" }));
-  assertEquals(path.suggestions, [
+  const suggested = async (parameters: Parameters) =>
+    (await site.service.problem(itemPath(parameters))).suggestions;
+  const slug = await suggested({ collection: "posts", slug: "2024/helo" });
+  assertEquals(slug?.[0], "2024/hello");
+  assertEquals(await suggested({ path: "posts/2024/Hello.md" }), [
     "posts/2024/hello.md",
     "posts/2024/other.txt",
   ]);
-  const outside = await problem(itemPath({ path: "none/hello.md" }));
-  assertEquals(outside.suggestions, []);
+  assertEquals(await suggested({ path: "none/hello.md" }), []);
 });
