@@ -2,10 +2,10 @@
 // of place. It is installed by pip.
 
 import { assertEquals } from "@std/assert";
-import { listPath } from "../service.ts";
+import { listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
+import { root } from "../source_files.ts";
 import { run } from "../static/run_command.ts";
-import { FILES, TEMPLATE } from "./feed_files.ts";
 
 const PROGRAM = `
 import feedparser, json, sys
@@ -18,6 +18,16 @@ print(json.dumps({
         bool(entry.get("published_parsed") or entry.get("updated_parsed"))] for entry in feed.entries],
 }))
 `;
+
+const EVIL = "a]]>b]]><entry>&amp;<script>x</script>\u0001\ufffe é 😀";
+const FILES = {
+  "posts/2026/zwölf & eins.md":
+    "---\ntitle: Twelve & <one>\ndate: 2026-03-01\nupdated: 2026-04-02T10:00:00+02:00\n---\nA [link](../old.md).\n",
+  "posts/old.md": "---\ntitle: Old\npubDate: Jul 08 2022\n---\nText ]]> old\n",
+  "posts/evil.md": `---\ntitle: ${
+    JSON.stringify(EVIL)
+  }\ndate: 2026-01-01\n---\n${EVIL}\n`,
+};
 
 /** Returns what feedparser reads of a text. */
 async function parse(dir: string, text: string) {
@@ -46,28 +56,40 @@ Deno.test(test, async () => {
       cwd: dir,
     });
     await using site = await startSite(FILES);
-    const textOf = async (format: string) => {
-      const query = { linkTemplate: TEMPLATE, feedTitle: "A & <b>", format };
-      return await (await site.service.get(listPath(query))).text();
-    };
-    const { items } = JSON.parse(await textOf("jsonfeed"));
-    for (const format of ["atom", "rss"]) {
-      const { entries, ...feed } = await parse(dir, await textOf(format));
-      assertEquals(feed, {
-        version: format === "atom" ? "atom10" : "rss20",
-        warning: "",
-        head: [true, true, true],
-      });
-      assertEquals(
-        entries.map(([id, link]: string[]) => [id, link]),
-        items.map(({ id, url }: Record<string, string>) => [id, url]),
+    await using blog = await startService({
+      env: { LOCAL_REPOS_DIR: `${root}/examples` },
+    });
+    const linkTemplate = "https://example.com/blog/{slug}/?a=1&b=2";
+    const local = { owner: "local", repo: "blog" };
+    for (const [service, of] of [[site.service, {}], [blog, local]] as const) {
+      const query = { ...of, linkTemplate, feedTitle: "A & <b>" };
+      const json = await service.get(
+        listPath({ ...query, format: "jsonfeed" }),
       );
-      for (const [, , title, content, hasDate] of entries.slice(0, 2)) {
-        assertEquals([title, content, hasDate].map(Boolean), [
-          true,
-          true,
-          true,
-        ]);
+      const { items } = await json.json();
+      for (const format of ["atom", "rss"]) {
+        const response = await service.get(listPath({ ...query, format }));
+        const feed = await parse(dir, await response.text());
+        const { version, warning, head, entries } = feed;
+        assertEquals(
+          { version, warning, head },
+          {
+            version: format === "atom" ? "atom10" : "rss20",
+            warning: "",
+            head: [true, true, true],
+          },
+        );
+        assertEquals(
+          entries.map(([id, link]: string[]) => [id, link]),
+          items.map(({ id, url }: Record<string, string>) => [id, url]),
+        );
+        for (const [, , title, content, hasDate] of entries) {
+          assertEquals([title !== "", content !== "", hasDate], [
+            true,
+            true,
+            true,
+          ]);
+        }
       }
     }
   } finally {
