@@ -1,6 +1,6 @@
 // One page of a collection's items as the API contract defines it.
 
-import type { FacetsBody, ListBody } from "../api/contract.ts";
+import type { FacetsBody } from "../api/contract.ts";
 import { FEED_TYPES } from "../api/feed_formats.ts";
 import {
   DEFAULTS,
@@ -25,26 +25,12 @@ import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 import { findDataFile, listRows } from "./list_rows.ts";
-import type { ReadContext } from "./read_context.ts";
+import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
 /** Facets of many long texts are the most of it. */
 const ENVELOPE_BYTES = 4 << 20;
-
-/** A JSON body and how long it may be cached, in ms. */
-export interface JsonBody {
-  readonly json: Uint8Array<ArrayBuffer>;
-  readonly cacheForMs: number;
-}
-
-/** A page of a collection. A sitemap has no pages. */
-interface ListAnswer {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly contentType: string;
-  readonly cacheForMs: number;
-  readonly links: ListBody["links"] | null;
-}
 
 /**
  * Returns one page of a collection in the format that the parameters name.
@@ -54,7 +40,7 @@ interface ListAnswer {
 export async function listItems(
   parameters: ListParameters,
   read: ReadContext,
-): Promise<ListAnswer> {
+): Promise<Answer> {
   const file = await findDataFile(parameters.collection, read);
   if (file !== null) return await rowsBody(file, parameters, read);
   const folder = await resolveCollection(parameters.collection, read);
@@ -70,10 +56,9 @@ export async function listItems(
   const request = { folder, parameters, read };
   if (format === "sitemap") {
     const sitemap = await sitemapOf(listed, selected, request);
-    return { ...sitemap, contentType: FEED_TYPES.sitemap, links: null };
+    return { ...sitemap, contentType: FEED_TYPES.sitemap };
   }
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate } =
-    parameters;
+  const { page, limit = DEFAULTS.limit, linkTemplate } = parameters;
   const fields = format === "json" ? parameters.fields : FEED_FIELDS;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
@@ -119,15 +104,14 @@ export async function listItems(
       cacheForMs: Math.min(cacheForMs, made.cacheForMs),
     };
   }
-  const bytes = await join(head, json, tail);
-  return { bytes, contentType: "application/json", links, cacheForMs };
+  return { bytes: await join(head, json, tail), links, cacheForMs };
 }
 
 async function rowsBody(
   file: FileRef,
   parameters: ListParameters,
   read: ReadContext,
-): Promise<ListAnswer> {
+): Promise<Answer> {
   const { path } = file;
   if (parameters.format !== undefined && parameters.format !== "json") {
     const message = "must be json because the collection is a data file";
@@ -146,12 +130,7 @@ async function rowsBody(
     facets,
     warnings: warningsOf(parameters),
   });
-  return {
-    bytes: await join(head, json, tail),
-    contentType: "application/json",
-    links,
-    cacheForMs: Infinity,
-  };
+  return { bytes: await join(head, json, tail), links };
 }
 
 /** Returns what is before and after the items of a page. */
@@ -166,7 +145,7 @@ function envelopeOf(
     warnings: readonly string[];
   },
 ) {
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
+  const { page, limit = DEFAULTS.limit } = parameters;
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;
   // Pages past the end link to the last page that has items.

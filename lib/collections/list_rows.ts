@@ -43,7 +43,7 @@ export async function listRows(
   maxBytes: number,
   read: ReadContext,
 ): Promise<RowsPage> {
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
+  const { page, limit = DEFAULTS.limit } = parameters;
   const { sort, filter = [], facets = [], search, fields } = parameters;
   requireRowParameters(parameters);
   const { path, id } = file;

@@ -2,6 +2,7 @@
 // Folders are counted. No request reads more than MAX_TREE_READS of them
 // however deep they are nested.
 
+import type { ListBody } from "../api/contract.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
 import { collectionTooLarge, problem, RETRY_AFTER_SECONDS } from "../errors.ts";
@@ -50,6 +51,19 @@ export interface ReadContext {
    * @throws what {@linkcode FairQueue.acquire} throws.
    */
   reserveBytes(bytes: number): Promise<Permit>;
+}
+
+/** What a use case answers. */
+export interface Answer {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** JSON if it is absent. */
+  readonly contentType?: string;
+  /** Set if the answer is this file itself. */
+  readonly fileName?: string;
+  /** The links of a page of a list. */
+  readonly links?: ListBody["links"];
+  /** How long the answer may be cached, in ms. Absent if it lasts. */
+  readonly cacheForMs?: number;
 }
 
 /** Maximum folders that one request or one background listing reads. */

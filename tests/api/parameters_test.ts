@@ -195,6 +195,7 @@ Deno.test("a parameter is given once, and a required one is not empty", () => {
     owner: "o",
     repo: "r",
     collection: "c",
+    page: 1,
   });
 });
 
@@ -214,6 +215,7 @@ Deno.test("a known parameter that cannot be decoded is bad", () => {
     owner: "o",
     repo: "r",
     collection: "a b+c",
+    page: 1,
     ignored: ["Page", "__proto__", "constructor"],
   });
 });

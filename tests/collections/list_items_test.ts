@@ -4,33 +4,33 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
-import { type JsonBody, listItems } from "../../lib/collections/list_items.ts";
-import type { ReadContext } from "../../lib/collections/read_context.ts";
-import { itemBody, readItem } from "../../lib/collections/read_item.ts";
+import { listItems } from "../../lib/collections/list_items.ts";
+import type {
+  Answer,
+  ReadContext,
+} from "../../lib/collections/read_context.ts";
+import { readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 import { turns } from "../test_clock.ts";
 
 function parse<Body>(
-  { json, ...more }: JsonBody,
+  { bytes, cacheForMs = Infinity }: Answer,
 ): { body: Body; cacheForMs: number } {
-  return { ...more, body: JSON.parse(new TextDecoder().decode(json)) };
+  return { cacheForMs, body: JSON.parse(new TextDecoder().decode(bytes)) };
 }
 
 async function list(query: string, read: ReadContext) {
   const parameters = parseListQuery(
     `owner=octo&repo=site&collection=posts&${query}`,
   );
-  const { bytes: json, cacheForMs } = await listItems(parameters, read);
-  return parse<ListBody>({ json, cacheForMs });
+  return parse<ListBody>(await listItems(parameters, read));
 }
 
 async function item(query: string, read: ReadContext) {
   const parameters = parseItemQuery(`owner=octo&repo=site&${query}`);
-  return parse<ContentBody>(
-    await itemBody(await readItem(parameters, read), parameters, read),
-  );
+  return parse<ContentBody>(await readItem(parameters, read));
 }
 
 async function names(query: string, read: ReadContext): Promise<string> {
@@ -316,12 +316,12 @@ Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async (
       (_, n) => [`posts/${n}.txt`, "\u0001".repeat((1 << 20) - n)],
     ),
   );
-  const { bytes: json } = await listItems(
+  const answer = await listItems(
     parseListQuery("owner=octo&repo=site&collection=posts&includeContent=1"),
     source.read(),
   );
-  assert(json.length <= 16 << 20, `${json.length}`);
-  const { body } = parse<ListBody>({ json, cacheForMs: 0 });
+  assert(answer.bytes.length <= 16 << 20, `${answer.bytes.length}`);
+  const { body } = parse<ListBody>(answer);
   const codes = body.items.map(({ error, content }) =>
     error?.code ?? content!.length
   );
@@ -366,7 +366,7 @@ Deno.test("a path of over 2,000 folders is refused after 2,000 reads", async () 
   assertEquals(source.counts.tree, 2_000);
 });
 
-Deno.test("itemBody() is not cached without a neighbor's front matter", async () => {
+Deno.test("readItem() is not cached without a neighbor's front matter", async () => {
   const text = "---\nn: 1\n---\n";
   const source = new MemorySource(
     ["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]),
@@ -424,7 +424,7 @@ Deno.test("a page of a named collection finds its folder once", async () => {
   assertEquals([source.counts.tree, source.counts.files], [tree, files]);
 });
 
-Deno.test("itemBody() lists a collection for links of Markdown only", async () => {
+Deno.test("readItem() lists a collection for links of Markdown only", async () => {
   const source = new MemorySource([["posts/a.md", "[b](b.md)"], [
     "posts/binary.md",
     "\0",
