@@ -88,9 +88,6 @@ async function describeCollections(
       runOverFrontMatter(read, collectionsTask, input, {
         subject: "",
         fileAt: (index) => files.at(index),
-        onFailure: (_, error) => {
-          throw error;
-        },
       }),
   });
   return {

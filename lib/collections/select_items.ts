@@ -63,9 +63,6 @@ export async function selectItems(
     const selected = await runOverFrontMatter(read, selectTask, input, {
       subject: path,
       fileAt,
-      onFailure: (_, error) => {
-        throw error;
-      },
     });
     const selection = isDated ? await byHistory(selected, read) : selected;
     const { cacheForMs = Infinity } = selection;
