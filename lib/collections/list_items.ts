@@ -23,7 +23,6 @@ import { feedOf, sitemapOf } from "./feeds.ts";
 import { listFiles } from "./list_files.ts";
 import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
-import { yieldToEventLoop } from "../work/clock.ts";
 import { findDataFile, listRows } from "./list_rows.ts";
 import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
@@ -62,13 +61,12 @@ export async function listItems(
   const fields = format === "json" ? parameters.fields : FEED_FIELDS;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
-  const files: ListedItem[] = [];
   const matches = await selected.matches(start, start + limit);
-  for (let at = start; at < Math.min(start + limit, totalItems); at++) {
-    await yieldToEventLoop(read.context.signal);
-    files.push({ ...selected.at(at)!, match: matches[at - start] });
-  }
-
+  const length = Math.max(0, Math.min(limit, totalItems - start));
+  const files = Array.from({ length }, (_, at): ListedItem => ({
+    ...selected.at(start + at)!,
+    match: matches[at],
+  }));
   const warnings = [
     ...warningsOf(parameters),
     ...folder.warnings,
