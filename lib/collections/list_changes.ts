@@ -20,9 +20,6 @@ import {
   resolveCollection,
 } from "./resolve_collection.ts";
 
-/** Longer lists take longer to compare than the first try of a task may. */
-const LONG_BYTES = 8 << 20;
-
 /**
  * Returns what changed. The collection may exist at one of the commits only.
  * @throws {CollectionsError} since-unknown, collection-too-large, or what
@@ -55,12 +52,13 @@ export async function listChanges(
     ? null
     : await sideOf(before, earlierRead).catch(orUnknown);
   const now = isSame ? null : await sideOf(after, read);
-  const bytes = (old?.files.length ?? 0) + (now?.files.length ?? 0);
   await read.reserveBytes(MAX_CHANGES.bytes);
-  const changes = await runTask(read, compareListsTask, {
-    before: old,
-    after: now,
-  }, { linearIn: bytes, isLong: bytes > LONG_BYTES });
+  const changes = await runTask(
+    read,
+    compareListsTask,
+    { before: old, after: now },
+    { linearIn: (old?.files.length ?? 0) + (now?.files.length ?? 0) },
+  );
   if (changes === null) {
     const why =
       `more than ${MAX_CHANGES.files} files or ${MAX_CHANGES.bytes} ` +

@@ -21,8 +21,6 @@ const MAX_FILES = 1_000_000;
 /** A list is in memory twice while it is assembled. */
 const MAX_LIST_BYTES = 128 << 20;
 const READS_AT_ONCE = 8;
-/** Longer lists take longer to join than the first try of a task may. */
-const LONG_BYTES = 8 << 20;
 
 /**
  * Returns the sorted files below a folder or only those directly in it. Omits
@@ -119,10 +117,7 @@ async function join(
   linearIn: number,
   read: ReadContext,
 ): Promise<FileList> {
-  const isLong = linearIn > LONG_BYTES;
-  return new FileList(
-    await runTask(read, joinListsTask, part, { linearIn, isLong }),
-  );
+  return new FileList(await runTask(read, joinListsTask, part, { linearIn }));
 }
 
 function requireFew(count: number, path: string) {

@@ -68,7 +68,8 @@ export interface Answer {
 
 /** Maximum folders that one request or one background listing reads. */
 const MAX_TREE_READS = 2_000;
-const TREES_PER_YIELD = 16;
+/** Longer inputs take longer than the first try of a linear task may. */
+const LONG_BYTES = 8 << 20;
 /** Another client's work may evict what a thread keeps before it is used. */
 const MAX_ROUNDS = 3;
 /**
@@ -123,9 +124,7 @@ export async function readTree(
 ) {
   countTreeRead(read, path);
   // The folders may all be in memory. Then nothing else yields.
-  if (read.treeReads.count % TREES_PER_YIELD === 0) {
-    await yieldToEventLoop(read.context.signal);
-  }
+  await yieldToEventLoop(read.context.signal);
   return await read.source.tree(read.snapshot, treeId, read.context);
 }
 
@@ -187,9 +186,11 @@ export async function runTask<Input, Output>(
   { subject, ...options }: TaskOptions = {},
 ): Promise<Output> {
   const repository = repositoryOf(read);
+  const { linearIn = 0 } = options;
   try {
     return await read.compute.run(task, input, {
       ...read.context,
+      isLong: linearIn > LONG_BYTES,
       ...options,
       repository,
     });
