@@ -279,17 +279,3 @@ export async function fillPage(
     (_, key: string) => values[key] ?? "",
   );
 }
-
-/**
- * Escapes text for HTML elements and quoted attributes.
- *
- * @example
- * ```ts
- * import { equal } from "node:assert/strict";
- *
- * equal(escapeHtml("<b>"), "&#60;b&#62;");
- * ```
- */
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
-}
