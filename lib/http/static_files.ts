@@ -3,6 +3,7 @@
 // its types here. Every file is read, compressed and hashed once. Files are
 // found by name in a table. No name from a request reaches the file system.
 
+import { contentTypeOf } from "../content/file_names.ts";
 import { problem } from "../errors.ts";
 import { addGzip, type ReadyBody, readyBody } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
@@ -59,11 +60,6 @@ const PACKAGED = [
 export const HTML = "text/html; charset=utf-8";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const TYPESCRIPT = "application/typescript; charset=utf-8";
-/** Content types by extension. Other assets are scripts. */
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
-};
 
 /** Browsers revalidate these files every time. Unchanged files get a 304. */
 const REVALIDATED = { "cache-control": "no-cache" };
@@ -155,14 +151,14 @@ async function readAssets() {
   }
   const files = new Map<string, ReadyBody>();
   for (const [name, file] of Object.entries(names)) {
-    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ??
-      JAVASCRIPT;
     const text = await readText(file);
-    const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
-    const sent = isTypeScript
-      ? (await withoutTypes(text)).replaceAll(COMMENTS, "")
-      : text;
-    files.set(name, await textBody(sent, contentType));
+    const body = file.endsWith(".ts")
+      ? textBody(
+        (await withoutTypes(text)).replaceAll(COMMENTS, ""),
+        JAVASCRIPT,
+      )
+      : textBody(text, contentTypeOf(name));
+    files.set(name, await body);
   }
   const tags = [...files].map(([name, { identity }]) =>
     `${name} ${identity.etag}`
