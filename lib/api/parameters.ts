@@ -310,17 +310,8 @@ export const listParameters = z.object({
   ({ format, limit = 0 }) => !isFeed(format) || Number(limit) <= MAX_FEED_LIMIT,
   late("limit", `must be at most ${MAX_FEED_LIMIT} for a feed`),
 ).refine(
-  ({ limit = 0, fields, includeContent, includeHtml, includeHistory }) => {
-    // A bad parameter is still text here and has no meaning.
-    const given = {
-      includeContent: includeContent === true,
-      includeHtml: includeHtml === true,
-      includeHistory: includeHistory === true,
-    };
-    const { content, html, history } = needsOf({
-      ...given,
-      ...(Array.isArray(fields) ? { fields } : {}),
-    });
+  ({ limit = 0, ...given }) => {
+    const { content, html, history } = needsOf(given);
     return !(content || html || history) || Number(limit) <= MAX_CONTENT_LIMIT;
   },
   late(

@@ -94,29 +94,26 @@ export function parseKinds(text: string): Kind[] {
   throw new SyntaxError(`must be comma-separated: ${KINDS.join(", ")}`);
 }
 
-/** Returns what the items of a list need for these parameters. */
+/**
+ * Returns what the items of a list need for these parameters. A parameter that
+ * is not valid has no effect.
+ */
 export function needsOf(
-  {
-    fields,
-    includeContent = false,
-    includeFrontMatter = false,
-    includeHtml = false,
-    includeHistory = false,
-  }:
-    & { fields?: readonly string[] | undefined }
-    & {
-      readonly [
-        Key in "Content" | "FrontMatter" | "Html" | "History" as `include${Key}`
-      ]?: boolean | undefined;
-    },
+  { fields, includeContent, includeFrontMatter, includeHtml, includeHistory }:
+    Partial<
+      Record<
+        "fields" | `include${"Content" | "FrontMatter" | "Html" | "History"}`,
+        unknown
+      >
+    >,
 ): ItemNeeds {
-  const needs = fields?.map(needOf);
+  const needs = Array.isArray(fields) ? fields.map(needOf) : null;
   return {
-    content: needs?.includes("content") ?? includeContent,
+    content: needs?.includes("content") ?? includeContent === true,
     frontMatter: needs?.includes("frontMatter") ??
-      (includeContent || includeFrontMatter),
-    html: needs?.includes("html") ?? includeHtml,
-    history: needs?.includes("history") ?? includeHistory,
+      (includeContent === true || includeFrontMatter === true),
+    html: needs?.includes("html") ?? includeHtml === true,
+    history: needs?.includes("history") ?? includeHistory === true,
   };
 }
 
