@@ -51,14 +51,6 @@ const JOB_WAIT_SHARE = 0.8;
 /** Maximum age of the last check of a response for an older commit: one day. */
 const MAX_STALE_MS = 24 * 3_600_000;
 
-const CACHE_STATUS = {
-  fresh: "hit",
-  new: "stored",
-  unchanged: "revalidated",
-  moved: "moved",
-  stale: "stale",
-} as const;
-
 interface Found {
   entry: ResponseEntry;
   isComplete: boolean;
@@ -135,10 +127,10 @@ async function serveData(
     const cacheStatus = isStale
       ? "stale"
       : !isComplete
-      ? "passed"
+      ? "incomplete"
       : context.missed && freshness !== "moved"
-      ? "stored"
-      : CACHE_STATUS[freshness];
+      ? "new"
+      : freshness;
     const headers = dataHeaders(
       {
         requestId: context.id,
