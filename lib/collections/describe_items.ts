@@ -35,12 +35,9 @@ import {
 } from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
-/** A file of a page. `match` is set if a search found it. */
-export type ListedItem = ContentFile & Pick<DescribedFile, "match">;
-
 /** The files of a response and what the response says about them. */
 interface Page {
-  files: readonly ListedItem[];
+  files: readonly DescribedFile[];
   needs: ItemNeeds;
   /** See `DescribeInput`. */
   fields?: readonly string[] | undefined;
@@ -91,9 +88,6 @@ const failureKind: ObjectKind<
 
 const TOO_SLOW = "The file takes longer than 2 s, or too much memory.";
 
-/** A file of a page while it is being described. */
-type PageFile = { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] };
-
 /**
  * Returns the items of a page and how long they may be cached, in ms. They are
  * not cached if the source failed to give a file. A file that cannot be read
@@ -106,7 +100,9 @@ export async function describeItems(
   read: ReadContext,
 ): Promise<Description & { cacheForMs: number }> {
   const { needs } = page;
-  const files: PageFile[] = page.files.map((file) => withPointer(file, read));
+  const files: DescribedFile[] = page.files.map((file) =>
+    withPointer(file, read)
+  );
   let historyForMs = Infinity;
   if (needs.history) {
     const isSingle = page.folder === null;
@@ -152,7 +148,7 @@ const isPlain = ({ content, frontMatter, html }: ItemNeeds) =>
  * or throws.
  */
 function planReads(
-  files: readonly PageFile[],
+  files: readonly DescribedFile[],
   { needs, folder }: Page,
   { limits: { maxItemBytes: maxBytes } }: ReadContext,
 ) {
@@ -198,7 +194,7 @@ const keyOf = (file: ContentFile) => derivedKey(contentRef(file));
 
 /** Adds cached HTML and renders what is missing. */
 async function addHtml(
-  files: readonly PageFile[],
+  files: readonly DescribedFile[],
   { blobs: known, folder }: Page,
   take: (file: FileRef) => void,
   read: ReadContext,
@@ -261,13 +257,13 @@ async function addHtml(
 }
 
 /** A file that cannot be read has only its error. */
-function fail(file: PageFile, error: Error) {
+function fail(file: DescribedFile, error: Error) {
   file.error = itemError(error);
   file.frontMatter = false;
 }
 
 async function describeFiles(
-  files: readonly PageFile[],
+  files: readonly DescribedFile[],
   { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
   read: ReadContext,
 ): Promise<Description> {

@@ -1,7 +1,6 @@
 // One page of a collection's items as the API contract defines it.
 
 import type { FacetsBody } from "../api/contract.ts";
-import { FEED_TYPES } from "../api/feed_formats.ts";
 import {
   DEFAULTS,
   type ListParameters,
@@ -14,11 +13,7 @@ import {
   invalidParameters,
   sourceFailed,
 } from "../errors.ts";
-import {
-  describeItems,
-  type ListedItem,
-  MAX_JSON_BYTES,
-} from "./describe_items.ts";
+import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { feedOf, sitemapOf } from "./feeds.ts";
 import { listFiles } from "./list_files.ts";
 import type { FileList } from "../source/file_list.ts";
@@ -53,17 +48,14 @@ export async function listItems(
     },
   }, { folder, read });
   const request = { folder, parameters, read };
-  if (format === "sitemap") {
-    const sitemap = await sitemapOf(listed, selected, request);
-    return { ...sitemap, contentType: FEED_TYPES.sitemap };
-  }
+  if (format === "sitemap") return await sitemapOf(listed, selected, request);
   const { page, limit = DEFAULTS.limit, linkTemplate } = parameters;
   const fields = format === "json" ? parameters.fields : FEED_FIELDS;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
   const matches = await selected.matches(start, start + limit);
   const length = Math.max(0, Math.min(limit, totalItems - start));
-  const files = Array.from({ length }, (_, at): ListedItem => ({
+  const files = Array.from({ length }, (_, at) => ({
     ...selected.at(start + at)!,
     match: matches[at],
   }));
@@ -95,12 +87,8 @@ export async function listItems(
     if (cacheForMs === 0) throw sourceFailed("A file of a feed is not there");
     const feed = { format, items: json, self: links.self };
     const made = await feedOf(feed, files, request);
-    return {
-      bytes: made.bytes,
-      contentType: FEED_TYPES[format],
-      links,
-      cacheForMs: Math.min(cacheForMs, made.cacheForMs),
-    };
+    const { cacheForMs: datesForMs = Infinity } = made;
+    return { ...made, links, cacheForMs: Math.min(cacheForMs, datesForMs) };
   }
   return { bytes: await join(head, json, tail), links, cacheForMs };
 }
