@@ -97,16 +97,14 @@ export class Webhook {
         throw refused(problem("signature-invalid", {}), context);
       }
       const delivery = await parseDelivery(
-        // Bodies are never in shared memory.
-        { headers, body: bytes as Uint8Array<ArrayBuffer> },
+        { headers, body: bytes },
         this.options.compute,
         context,
       );
       if (delivery === null) return new Response(null, { status: 204 });
       // Redeliveries have the same id.
-      const id =
-        request.headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
-          crypto.randomUUID();
+      const id = headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
+        crypto.randomUUID();
       const isNew = !this.deliveries.has(id);
       this.deliveries.set(id, true);
       const { former, ...name } = delivery;
@@ -136,14 +134,12 @@ export class Webhook {
 
   /** Compares signatures in constant time. */
   private async isSigned(
-    bytes: Uint8Array,
+    bytes: Uint8Array<ArrayBuffer>,
     signature: string,
   ): Promise<boolean> {
     const hash = Uint8Array.fromHex(signature);
-    // Bodies are never in shared memory.
-    const body = bytes as Uint8Array<ArrayBuffer>;
     for (const key of await this.keys) {
-      if (await crypto.subtle.verify("HMAC", key, hash, body)) return true;
+      if (await crypto.subtle.verify("HMAC", key, hash, bytes)) return true;
     }
     return false;
   }
