@@ -118,7 +118,11 @@ function once<T>(name: string, read: () => Promise<T>): Promise<T> {
   return value;
 }
 
-async function textBody(text: string, contentType: string): Promise<ReadyBody> {
+/** Returns a body with its gzip coding. */
+export async function textBody(
+  text: string,
+  contentType: string,
+): Promise<ReadyBody> {
   const body = await readyBody({
     bytes: new TextEncoder().encode(text),
     contentType,
