@@ -25,9 +25,7 @@ export async function readDeclarations(read: ReadContext) {
   );
   return {
     collections: found.flatMap(({ collections }) => collections),
-    warnings: found.map(({ warning }) => warning).filter((warning) =>
-      warning !== null
-    ),
+    warnings: found.flatMap(({ warning }) => warning ?? []),
   };
 }
 

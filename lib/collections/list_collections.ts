@@ -65,9 +65,10 @@ async function describeCollections(
   const root = { path: "", treeId: commit, declared: null, warnings: [] };
   const files = await listFiles(root, read);
   const [start, end] = files.rangeOf(path);
-  const folder = start < end ? null : await findEntry(path, read);
-  if (folder !== null ? folder.kind !== "folder" : start === end) {
-    const file = folder?.kind === "file" ? path : null;
+  // A folder may have no files.
+  const entry = start < end ? null : await findEntry(path, read);
+  if (start === end && entry?.kind !== "folder") {
+    const file = entry?.kind === "file" ? path : null;
     throw collectionNotFound(path, { file, suggestions: [], warnings: [] });
   }
   const { collections: declared, warnings } = await readDeclarations(read);

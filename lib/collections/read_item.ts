@@ -19,7 +19,7 @@ import {
   readTree,
   runTask,
 } from "./read_context.ts";
-import { type ContentFile, contentRef, readContents } from "./read_contents.ts";
+import { type ContentFile, contentRef, readContent } from "./read_contents.ts";
 import {
   type CollectionFolder,
   pathIn,
@@ -68,10 +68,7 @@ export async function readItem(
     await read.reserveBytes(size);
   };
   const file: ContentFile = { path, id, size };
-  await admit(file);
-  const contents = await readContents([file], admit, read);
-  const bytes = contents.get(contentRef(file).id)!;
-  if (bytes instanceof Error) throw bytes;
+  const bytes = await readContent(file, admit, read);
   return parameters.format === "raw"
     ? { bytes, fileName: fileName(path) }
     : await itemBody({ file, folder, bytes }, parameters, read);
