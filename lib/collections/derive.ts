@@ -44,7 +44,7 @@ export function runOverFrontMatter<Input, Output extends object>(
      * are derived. Throws by default.
      */
     onFailure?: (key: string, error: Error) => void;
-    blobs?: Blobs;
+    blobs?: Blobs | undefined;
   },
 ): Promise<Output> {
   const repository = repositoryOf(read);

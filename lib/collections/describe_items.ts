@@ -52,7 +52,7 @@ interface Page {
   /** Maximum size of the items as JSON. */
   maxBytes: number;
   /** Files that were read already. */
-  blobs?: Blobs;
+  blobs?: Blobs | undefined;
 }
 
 /** Maximum size of a JSON response. */
@@ -125,7 +125,7 @@ export async function describeItems(
       else file.bytes = bytes;
     }
   }
-  const known = { ...page, ...(blobs && { blobs }) };
+  const known = { ...page, blobs };
   if (needs.html) await addHtml(files, known, take, read);
   const described = await describeFiles(files, known, read);
   const hasFailed = files.some(({ error }) =>
@@ -300,8 +300,8 @@ async function describeFiles(
             if (file.frontMatter && keyOf(file) === key) fail(file, error);
           }
         },
-        ...(blobs && { blobs }),
-        ...(!isPlain(needs) ? {} : {
+        blobs,
+        ...(isPlain(needs) && {
           linearIn: files.reduce(
             (sum, { path }) => sum + path.length + WRITTEN_BYTES,
             0,

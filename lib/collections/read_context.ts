@@ -5,7 +5,12 @@
 import type { ListBody } from "../api/contract.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
-import { collectionTooLarge, problem, RETRY_AFTER_SECONDS } from "../errors.ts";
+import {
+  collectionTooLarge,
+  problem,
+  RETRY_AFTER_SECONDS,
+  serviceBusy,
+} from "../errors.ts";
 import {
   type Compute,
   type RunOptions,
@@ -206,7 +211,7 @@ export async function runSupplied<Input, Output extends object, Missing>(
     if (!("missing" in output)) return output;
     await supply(output.missing);
   }
-  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  throw serviceBusy();
 }
 
 /**
