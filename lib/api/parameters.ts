@@ -480,13 +480,11 @@ export function parseListQuery(search: string): ListParameters {
 
 /**
  * Returns the parameters of an item request. `search` is a query string without
- * its `?`. Parameters without an effect are checked and then omitted, so that
- * requests with equal responses have equal parameters. This and the next ones
- * omit defaults too.
+ * its `?`. Parameters without an effect are checked and then omitted.
  * @throws {CollectionsError} invalid-parameters.
  */
 export function parseItemQuery(search: string): ItemParameters {
-  const given = withoutDefaults(parseQuery(search, itemParameters));
+  const given = parseQuery(search, itemParameters);
   if (given.format === "raw") {
     delete given.includeHtml;
     delete given.includeHistory;
@@ -517,7 +515,7 @@ const quote = (name: string) => JSON.stringify(name);
  * @throws {CollectionsError} invalid-parameters.
  */
 export const parseCollectionsQuery = (search: string): CollectionsParameters =>
-  withoutDefaults(parseQuery(search, collectionsParameters));
+  parseQuery(search, collectionsParameters);
 
 /**
  * Returns the parameters of a request for types. `search` is a query string
@@ -526,7 +524,7 @@ export const parseCollectionsQuery = (search: string): CollectionsParameters =>
  */
 export function parseTypesQuery(search: string): CollectionsParameters {
   const { ignored: _, ...given } = parseQuery(search, typesParameters);
-  return withoutDefaults(given);
+  return given;
 }
 
 /**
@@ -535,16 +533,20 @@ export function parseTypesQuery(search: string): CollectionsParameters {
  * @throws {CollectionsError} invalid-parameters.
  */
 export const parseChangesQuery = (search: string): ChangesParameters =>
-  withoutDefaults(parseQuery(search, changesParameters));
+  parseQuery(search, changesParameters);
 
-/** Omits flags that are false and values that an omitted parameter has. */
-function withoutDefaults<T extends object>(given: T): T {
+/**
+ * Returns the same text for checked requests with equal responses. Only the
+ * links of a list show whether a parameter with its default was given.
+ */
+export function responseKey(parameters: object): string {
   const defaults: Readonly<Record<string, unknown>> = DEFAULTS;
-  return Object.fromEntries(
-    Object.entries(given).filter(([name, value]) =>
-      value !== (defaults[name] ?? false)
+  const isList = "page" in parameters;
+  return JSON.stringify(
+    Object.entries(parameters).filter(([name, value]) =>
+      isList || value !== (defaults[name] ?? false)
     ),
-  ) as T;
+  );
 }
 
 /**

@@ -3,7 +3,7 @@
 // long, it checks the ref again. If the ref has moved and the source then
 // fails, it sends the response for the older commit.
 
-import { linkHeader } from "../api/parameters.ts";
+import { linkHeader, responseKey } from "../api/parameters.ts";
 import type { Answer, ReadContext } from "../collections/read_context.ts";
 import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
@@ -58,10 +58,7 @@ interface Found {
   isOlder?: boolean;
 }
 
-/**
- * Returns the handlers of a route for data. Requests with equal responses must
- * have equal parameters.
- */
+/** Returns the handlers of a route for data. */
 export function dataHandlers<Parameters extends DataQuery["parameters"]>(
   parse: (search: string) => Parameters,
   answer: (parameters: Parameters, read: ReadContext) => Promise<Answer>,
@@ -174,7 +171,7 @@ async function findResponse(
     context,
   } = state;
   const { commit, branch, ref, checkedAtMs, freshness } = snapshot;
-  const parameters = JSON.stringify(query.parameters);
+  const parameters = responseKey(query.parameters);
   const address = `${context.baseUrl}${context.route}?${parameters}`;
   const cached = responses.get(address);
   let entry: ResponseEntry;
