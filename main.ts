@@ -195,11 +195,9 @@ function runUntilStopped(
   // files that they need before clients can take them all.
   void services.startThreads();
   const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
-  let isStopping = false;
   const stop = async () => {
     // `deno task` forwards a signal that the process group already received.
-    if (isStopping) return;
-    isStopping = true;
+    if (services.isStopping) return;
     clearInterval(refreshing);
     services.stop();
     await services.clock.sleep(services.config.shutdownDelayMs);

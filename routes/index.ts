@@ -1,5 +1,6 @@
+import { escapeMarkup } from "../lib/content/rendered.ts";
 import { define } from "../lib/http/state.ts";
-import { escapeHtml, pageResponse } from "../lib/http/static_files.ts";
+import { pageResponse } from "../lib/http/static_files.ts";
 import { localRepositoryNames } from "../lib/local_repositories.ts";
 import { LOCAL_OWNER } from "../lib/source/local/local_source.ts";
 
@@ -14,9 +15,9 @@ export const handler = define.handlers({
     // A deleted folder must not break the page.
     const names = await localRepositoryNames(config).catch(() => []);
     const values = {
-      local: escapeHtml(names.slice(0, MAX_NAMES).join(" ")),
+      local: escapeMarkup(names.slice(0, MAX_NAMES).join(" ")),
       open: String(config.allowedRepos === null),
-      allowed: escapeHtml(
+      allowed: escapeMarkup(
         [...config.allowedRepos ?? []]
           .filter((name) => !name.startsWith(`${LOCAL_OWNER}/`))
           .slice(0, MAX_NAMES).join(" "),

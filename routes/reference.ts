@@ -1,6 +1,7 @@
+import { escapeMarkup } from "../lib/content/rendered.ts";
 import { redirectResponse } from "../lib/http/responses.ts";
 import { define } from "../lib/http/state.ts";
-import { escapeHtml, pageResponse } from "../lib/http/static_files.ts";
+import { pageResponse } from "../lib/http/static_files.ts";
 import { localRepositoryNames } from "../lib/local_repositories.ts";
 
 /** `GET /reference`: the OpenAPI document as a page. */
@@ -11,7 +12,7 @@ export const handler = define.handlers({
       return redirectResponse(`../reference${url.search}`);
     }
     const names = await localRepositoryNames(config).catch(() => []);
-    const local = escapeHtml(names.join(" "));
+    const local = escapeMarkup(names.join(" "));
     return pageResponse(context, "reference.html", () => ({ local }), local);
   },
 });

@@ -103,12 +103,8 @@ export function branchProblem(name: string): string | null {
 
 /** Returns a path without outer slashes. */
 export function trimSlashes(path: string): string {
-  // A regular expression would rescan inner slashes.
-  let start = 0;
-  let end = path.length;
-  while (start < end && path[start] === "/") start++;
-  while (end > start && path[end - 1] === "/") end--;
-  return path.slice(start, end);
+  // Without the look-behind, each inner slash of a run would be a new start.
+  return path.replace(/^\/+|(?<!\/)\/+$/g, "");
 }
 
 /** Returns a path that is encoded for a URL. Slashes are kept. */

@@ -310,17 +310,8 @@ export const listParameters = z.object({
   ({ format, limit = 0 }) => !isFeed(format) || Number(limit) <= MAX_FEED_LIMIT,
   late("limit", `must be at most ${MAX_FEED_LIMIT} for a feed`),
 ).refine(
-  ({ limit = 0, fields, includeContent, includeHtml, includeHistory }) => {
-    // A bad parameter is still text here and has no meaning.
-    const given = {
-      includeContent: includeContent === true,
-      includeHtml: includeHtml === true,
-      includeHistory: includeHistory === true,
-    };
-    const { content, html, history } = needsOf({
-      ...given,
-      ...(Array.isArray(fields) ? { fields } : {}),
-    });
+  ({ limit = 0, ...given }) => {
+    const { content, html, history } = needsOf(given);
     return !(content || html || history) || Number(limit) <= MAX_CONTENT_LIMIT;
   },
   late(
@@ -440,7 +431,10 @@ export type CollectionsParameters =
   & Ignored;
 
 /** A checked list request. */
-export type ListParameters = z.infer<typeof listParameters> & Ignored;
+export type ListParameters =
+  & z.infer<typeof listParameters>
+  & { page: number }
+  & Ignored;
 
 /** A checked item request. */
 export type ItemParameters = z.infer<typeof itemParameters> & Ignored;
@@ -461,43 +455,49 @@ export type ItemParameters = z.infer<typeof itemParameters> & Ignored;
  * const { collection, limit, page } = parseListQuery(search);
  * equal(collection, "posts");
  * equal(limit, 10);
- * equal(page, undefined);
+ * equal(page, 1);
  * ```
  */
 export function parseListQuery(search: string): ListParameters {
-  const { format = "json", feedTitle, ...given } = parseQuery(
-    search,
-    listParameters,
-  );
+  const { page = DEFAULTS.page, format = "json", feedTitle, ...given } =
+    parseQuery(search, listParameters);
   if (format === "json") {
     if (!needsOf(given).html) delete given.linkTemplate;
     if (given.fields !== undefined) {
       INCLUDES.forEach((key) => delete given[key]);
     }
-    return given;
+    return { page, ...given };
   }
   INCLUDES.forEach((key) => delete given[key]);
-  const {
-    fields: _1,
-    facets: _2,
-    ignored: _3,
-    page,
-    limit,
-    sort,
-    ...others
-  } = given;
-  const ofFeed = { page, limit, sort, feedTitle };
-  return { ...others, format, ...(format !== "sitemap" && ofFeed) };
+  delete given.fields;
+  delete given.facets;
+  delete given.ignored;
+  if (format !== "sitemap") return { page, ...given, format, feedTitle };
+  delete given.limit;
+  delete given.sort;
+  return { page: DEFAULTS.page, ...given, format };
 }
 
 /**
  * Returns the parameters of an item request. `search` is a query string without
- * its `?`.
+ * its `?`. Parameters without an effect are checked and then omitted.
  * @throws {CollectionsError} invalid-parameters.
  */
 export function parseItemQuery(search: string): ItemParameters {
   const given = parseQuery(search, itemParameters);
-  if (given.format === "raw") delete given.ignored;
+  if (given.format === "raw") {
+    delete given.includeHtml;
+    delete given.includeHistory;
+    delete given.includeNeighbors;
+    delete given.ignored;
+  }
+  if (!given.includeHtml) delete given.linkTemplate;
+  if (!given.includeNeighbors) {
+    delete given.sort;
+    delete given.recursive;
+    delete given.filter;
+    delete given.kind;
+  }
   return given;
 }
 
@@ -534,6 +534,20 @@ export function parseTypesQuery(search: string): CollectionsParameters {
  */
 export const parseChangesQuery = (search: string): ChangesParameters =>
   parseQuery(search, changesParameters);
+
+/**
+ * Returns the same text for checked requests with equal responses. Only the
+ * links of a list show whether a parameter with its default was given.
+ */
+export function responseKey(parameters: object): string {
+  const defaults: Readonly<Record<string, unknown>> = DEFAULTS;
+  const isList = "page" in parameters;
+  return JSON.stringify(
+    Object.entries(parameters).filter(([name, value]) =>
+      isList || value !== (defaults[name] ?? false)
+    ),
+  );
+}
 
 /**
  * Decodes application/x-www-form-urlencoded (WHATWG URL) without repair. What a
@@ -610,14 +624,12 @@ function decode(text: string): string | null {
 }
 
 /**
- * Returns the URL of a page of items. It always contains `page` but no other
- * omitted parameter. It is also the cache key of the response. The links of the
- * response repeat every parameter as it was given.
+ * Returns the URL of a page of items. The links of a response repeat every
+ * parameter as it was given.
  */
 export function listUrl(baseUrl: string, given: ListParameters): string {
-  const page = given.page ?? DEFAULTS.page;
   return `${baseUrl}/api/list-collection-items?${
-    encode(listParameters, { ...given, page })
+    encode(listParameters, given)
   }`;
 }
 
@@ -639,62 +651,6 @@ export function listUrl(baseUrl: string, given: ListParameters): string {
  */
 export function itemUrl(baseUrl: string, given: ItemParameters): string {
   return `${baseUrl}/api/get-item-content?${encode(itemParameters, given)}`;
-}
-
-/**
- * Returns the cache key of an item response. It is the URL with sorted filters
- * and without parameters that have no effect.
- */
-export function itemKey(baseUrl: string, given: ItemParameters): string {
-  const isJson = given.format !== "raw";
-  const hasHtml = isJson && given.includeHtml === true;
-  const hasNeighbors = isJson && given.includeNeighbors === true;
-  const { sort, recursive, kind, filter = [], ...others } = given;
-  const filters = new Set(filter.map((one) => JSON.stringify(one)).sort());
-  const order = { sort, recursive, kind };
-  return itemUrl(
-    baseUrl,
-    withoutDefaults({
-      ...others,
-      includeHtml: hasHtml,
-      includeHistory: isJson && given.includeHistory,
-      linkTemplate: hasHtml ? given.linkTemplate : undefined,
-      includeNeighbors: hasNeighbors,
-      ...hasNeighbors && order,
-      filter: hasNeighbors
-        ? [...filters].map((one) => JSON.parse(one))
-        : undefined,
-    }),
-  );
-}
-
-/** Omits flags that are false and values that an omitted parameter has. */
-function withoutDefaults<T extends object>(given: T): T {
-  const defaults: Readonly<Record<string, unknown>> = DEFAULTS;
-  return Object.fromEntries(
-    Object.entries(given).filter(([name, value]) =>
-      value !== (defaults[name] ?? false)
-    ),
-  ) as T;
-}
-
-/**
- * Returns the cache key of a response about collections. It is a URL without
- * parameters that have their default.
- */
-export function collectionsKey(
-  baseUrl: string,
-  kind: "collections" | "types",
-  given: CollectionsParameters,
-): string {
-  const query = encode(collectionsParameters, withoutDefaults(given));
-  return `${baseUrl}/api/${kind}?${query}`;
-}
-
-/** Returns the cache key of a response about changes. */
-export function changesKey(baseUrl: string, given: ChangesParameters): string {
-  const query = encode(changesParameters, withoutDefaults(given));
-  return `${baseUrl}/api/list-collection-changes?${query}`;
 }
 
 type Given = Readonly<Record<string, unknown>> & {

@@ -6,12 +6,7 @@ import type { Batch, FilesInput } from "../content/derive.ts";
 import type { Missing } from "../content/derived.ts";
 import { derivedKey } from "../content/file_names.ts";
 import type { Hits, SearchInput } from "../content/search.ts";
-import {
-  deriveTask,
-  indexTask,
-  renderTask,
-  searchTask,
-} from "../content/tasks.ts";
+import { deriveTask, indexTask, searchTask } from "../content/tasks.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { type Task, TimeLimitError } from "../thread/compute.ts";
 import {
@@ -39,26 +34,30 @@ export function runOverFrontMatter<Input, Output extends object>(
   read: ReadContext,
   task: Task<Input, Output | Missing>,
   input: Input,
-  { fileAt, onFailure, blobs, ...options }: {
+  { fileAt, onFailure = rethrow, blobs, ...options }: {
     subject: string;
     linearIn?: number;
     /** Returns the file for an index that the task reported as missing. */
     fileAt: (index: number) => FileRef;
-    /** Called for each unreadable file after all others are derived. */
-    onFailure: (id: string, error: Error) => void;
-    blobs?: Blobs;
+    /**
+     * Called for each unreadable file with its `derivedKey` after all others
+     * are derived. Throws by default.
+     */
+    onFailure?: (key: string, error: Error) => void;
+    blobs?: Blobs | undefined;
   },
 ): Promise<Output> {
   const repository = repositoryOf(read);
   return runSupplied(read, task, input, options, async (missing) => {
-    const failures: [id: string, error: Error][] = [];
     const files = missing.values().map(fileAt);
-    await deriveFrom(files, read, deriveTask, { repository }, {
-      blobs,
-      onFailure: (...failure) => failures.push(failure),
-    });
-    for (const [id, error] of failures) onFailure(id, error);
+    const work = { task: deriveTask, common: { repository } };
+    const failures = await deriveFrom(files, read, work, blobs);
+    for (const [key, error] of failures) onFailure(key, error);
   });
+}
+
+function rethrow(_: string, error: Error): never {
+  throw error;
 }
 
 /**
@@ -73,98 +72,58 @@ export async function runSearch(
   fileAt: (index: number) => FileRef,
 ): Promise<Hits> {
   const { repository, index, folder } = input;
-  const indexed = { repository, index, folder };
+  const indexing = { task: indexTask, common: { repository, index, folder } };
   const key = `index ${read.snapshot.commit} ${index}`;
   const subject = folder;
   read.context.recordMiss();
   return await runSupplied(read, searchTask, input, { subject }, (missing) => {
-    const work = (read: ReadContext) =>
-      deriveFrom(missing.values().map(fileAt), read, indexTask, indexed, {
-        onFailure(_, error) {
-          throw error;
-        },
-      });
+    const work = async (read: ReadContext) => {
+      const files = missing.values().map(fileAt);
+      const [failure] = await deriveFrom(files, read, indexing);
+      if (failure !== undefined) rethrow(...failure);
+    };
     return runJob(read, { key, collection: folder, work });
   });
 }
 
-/**
- * Has the thread keep what it derives from files. `common` is the input besides
- * the files.
- */
-async function deriveFrom<Common extends Pick<FilesInput, "repository">>(
-  files: Iterable<FileRef>,
-  read: ReadContext,
-  task: Task<Common & FilesInput, Batch<void>>,
-  common: Common,
-  { blobs, onFailure }: {
-    blobs?: Blobs | undefined;
-    onFailure: (id: string, error: Error) => void;
-  },
-) {
-  await workOn(files, read, {
-    blobs,
-    work: (files, isLong) =>
-      runTask(read, task, { ...common, files }, { isLong }),
-    async onResult(id, result) {
-      if (result instanceof Error) onFailure(id, result);
-      if (result !== null) return;
-      const files = [{ id, bytes: new Uint8Array() }];
-      await runTask(read, task, { ...common, files, areSlow: true });
-    },
-  });
+/** A task that works on files. `common` is its input besides the files. */
+interface FilesWork<Common, T> {
+  task: Task<Common & FilesInput, Batch<T>>;
+  common: Common & Pick<FilesInput, "repository">;
 }
 
 /**
- * Renders Markdown files, or MDX files. `onResult` gets a `Rendered` as JSON.
- * It gets a sentence if a file has no HTML and an error if it cannot be read.
+ * Has the thread keep what it derives from files. Returns why files cannot be
+ * read.
+ */
+async function deriveFrom<Common>(
+  files: Iterable<FileRef>,
+  read: ReadContext,
+  work: FilesWork<Common, void>,
+  blobs?: Blobs,
+): Promise<ReadonlyMap<string, Error>> {
+  const failures = new Map<string, Error>();
+  for await (const [key, result] of workOn(files, read, work, blobs)) {
+    if (result instanceof Error) failures.set(key, result);
+    if (result !== null) continue;
+    const files = [{ id: key, bytes: new Uint8Array() }];
+    await runTask(read, work.task, { ...work.common, files, areSlow: true });
+  }
+  return failures;
+}
+
+/**
+ * Works on files in batches. Reads the files that `known` lacks. Yields a
+ * result for the `derivedKey` of each file: an error if the file cannot be
+ * read, and null if it takes too long even alone.
  * @throws what {@linkcode runTask} throws.
  */
-export async function renderFiles(
-  files: readonly FileRef[],
-  read: ReadContext,
-  { blobs, areMdx, onResult }: {
-    blobs: Blobs;
-    areMdx: boolean;
-    onResult: (
-      id: string,
-      result: Uint8Array | string | Error,
-    ) => void;
-  },
-): Promise<void> {
-  const repository = repositoryOf(read);
-  await workOn(files, read, {
-    blobs,
-    work: (files, isLong) =>
-      runTask(read, renderTask, { repository, files, areMdx }, { isLong }),
-    onResult: (id, result) =>
-      onResult(
-        id,
-        result ?? "The file takes longer than 2 s, or too much memory.",
-      ),
-  });
-}
-
-/** Works on files in batches. Reads the files that `blobs` lacks. */
-async function workOn<T>(
+export async function* workOn<Common, T>(
   files: Iterable<FileRef>,
   read: ReadContext,
-  { blobs: known, work, onResult }: {
-    blobs: Blobs | undefined;
-    work: (
-      batch: FilesInput["files"],
-      isLong: boolean,
-    ) => Promise<Batch<T>>;
-    /**
-     * Gets an error if the file cannot be read. Gets null if the file takes too
-     * long even alone.
-     */
-    onResult: (
-      id: string,
-      result: T | Error | null,
-    ) => void | Promise<void>;
-  },
-) {
+  { task, common }: FilesWork<Common, T>,
+  known?: Blobs,
+): AsyncGenerator<readonly [key: string, result: T | Error | null]> {
   const { source, snapshot, context } = read;
   for (const chunk of chunksOf(files)) {
     context.signal?.throwIfAborted();
@@ -175,31 +134,34 @@ async function workOn<T>(
       : await source.blobs(snapshot, chunk, context);
     const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
     for (const file of chunk) {
+      const id = derivedKey(file);
       const bytes = blobs.get(file.id)!;
-      if (bytes instanceof Error) await onResult(file.id, bytes);
-      else {
-        readable.push({ id: derivedKey(file), bytes, length: bytes.length });
-      }
+      if (bytes instanceof Error) yield [id, bytes];
+      else readable.push({ id, bytes, length: bytes.length });
     }
     let size = readable.length;
     let tries = 0;
     for (let at = 0; at < readable.length;) {
       context.signal?.throwIfAborted();
-      const batch = batchOf(readable.slice(at, at + size));
-      const { results, isSlow } = await work(batch, tries === 1).catch(
-        (error) => {
-          if (!(error instanceof TimeLimitError)) throw error;
-          return { results: [], isSlow: true };
-        },
-      );
-      for (const result of results) await onResult(readable[at++]!.id, result);
+      const files = batchOf(readable.slice(at, at + size));
+      const isLong = tries === 1;
+      const { results, isSlow } = await runTask(
+        read,
+        task,
+        { ...common, files },
+        { isLong },
+      ).catch((error) => {
+        if (!(error instanceof TimeLimitError)) throw error;
+        return { results: [], isSlow: true };
+      });
+      for (const result of results) yield [readable[at++]!.id, result];
       if (results.length > 0) tries = 0;
       if (!isSlow) continue;
       // It is unknown which file of the batch ended the thread. The next files
       // are tried one by one.
       size = 1;
       if (++tries < 2) continue;
-      await onResult(readable[at++]!.id, null);
+      yield [readable[at++]!.id, null];
       tries = 0;
     }
   }

@@ -14,17 +14,17 @@ import type {
 } from "../content/describe.ts";
 import type { ItemNeeds } from "../content/fields.ts";
 import {
+  derivedKey,
   fileName,
   isMarkdown,
-  isMdx,
   needsReading,
 } from "../content/file_names.ts";
 import { RENDERER_VERSION } from "../content/rendered.ts";
-import { describeTask } from "../content/tasks.ts";
+import { describeTask, renderTask } from "../content/tasks.ts";
 import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
 import { type FileList, inPathOrder } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
-import { renderFiles, runOverFrontMatter } from "./derive.ts";
+import { runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import {
@@ -35,12 +35,9 @@ import {
 } from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
-/** A file of a page. `match` is set if a search found it. */
-export type ListedItem = ContentFile & Pick<DescribedFile, "match">;
-
 /** The files of a response and what the response says about them. */
 interface Page {
-  files: readonly ListedItem[];
+  files: readonly DescribedFile[];
   needs: ItemNeeds;
   /** See `DescribeInput`. */
   fields?: readonly string[] | undefined;
@@ -55,7 +52,7 @@ interface Page {
   /** Maximum size of the items as JSON. */
   maxBytes: number;
   /** Files that were read already. */
-  blobs?: Blobs;
+  blobs?: Blobs | undefined;
 }
 
 /** Maximum size of a JSON response. */
@@ -89,8 +86,7 @@ const failureKind: ObjectKind<
   sizeOf: ({ message }) => 100 + 2 * message.length,
 };
 
-/** A file of a page while it is being described. */
-type PageFile = { -readonly [Key in keyof DescribedFile]: DescribedFile[Key] };
+const TOO_SLOW = "The file takes longer than 2 s, or too much memory.";
 
 /**
  * Returns the items of a page and how long they may be cached, in ms. They are
@@ -104,7 +100,9 @@ export async function describeItems(
   read: ReadContext,
 ): Promise<Description & { cacheForMs: number }> {
   const { needs } = page;
-  const files: PageFile[] = page.files.map((file) => withPointer(file, read));
+  const files: DescribedFile[] = page.files.map((file) =>
+    withPointer(file, read)
+  );
   let historyForMs = Infinity;
   if (needs.history) {
     const isSingle = page.folder === null;
@@ -127,7 +125,7 @@ export async function describeItems(
       else file.bytes = bytes;
     }
   }
-  const known = { ...page, ...(blobs && { blobs }) };
+  const known = { ...page, blobs };
   if (needs.html) await addHtml(files, known, take, read);
   const described = await describeFiles(files, known, read);
   const hasFailed = files.some(({ error }) =>
@@ -150,7 +148,7 @@ const isPlain = ({ content, frontMatter, html }: ItemNeeds) =>
  * or throws.
  */
 function planReads(
-  files: readonly PageFile[],
+  files: readonly DescribedFile[],
   { needs, folder }: Page,
   { limits: { maxItemBytes: maxBytes } }: ReadContext,
 ) {
@@ -192,13 +190,11 @@ function planReads(
 }
 
 /** The same text gives other HTML as MDX. */
-const mdxKey = (id: string, isMdx: boolean) => isMdx ? `${id}-mdx` : id;
-const htmlKey = (file: ContentFile) =>
-  mdxKey(contentRef(file).id, isMdx(file.path));
+const keyOf = (file: ContentFile) => derivedKey(contentRef(file));
 
 /** Adds cached HTML and renders what is missing. */
 async function addHtml(
-  files: readonly PageFile[],
+  files: readonly DescribedFile[],
   { blobs: known, folder }: Page,
   take: (file: FileRef) => void,
   read: ReadContext,
@@ -208,43 +204,38 @@ async function addHtml(
   const markdown = files.filter(({ path, error }) =>
     isMarkdown(path) && error === undefined
   );
-  const keys = markdown.map(htmlKey);
+  const keys = markdown.map(keyOf);
   const rendered = await objects.getMany(renderedKind, repository, keys);
   const missing = markdown.filter((file) => {
-    const found = rendered.get(htmlKey(file));
+    const found = rendered.get(keyOf(file));
     if (found) file.rendered = found;
-    const failure = objects.peek(failureKind, repository, htmlKey(file));
+    const failure = objects.peek(failureKind, repository, keyOf(file));
     if (failure && failure.untilMs > clock.monotonicMs()) {
       file.htmlError = failure.message;
     }
     return file.rendered === undefined && file.htmlError === undefined;
   });
   if (missing.length === 0) return;
-  const key = `html ${missing.map(htmlKey).join(" ")}`;
+  const key = `html ${missing.map(keyOf).join(" ")}`;
   const work = async (read: ReadContext) => {
     const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
-    for (const areMdx of [false, true]) {
-      const files = missing.filter(({ path }) => isMdx(path) === areMdx);
-      await renderFiles(files.map(contentRef), read, {
-        blobs,
-        areMdx,
-        onResult(id, result) {
-          const key = mdxKey(id, areMdx);
-          results.set(key, result);
-          if (result instanceof Uint8Array) {
-            objects.set(renderedKind, repository, key, result);
-          }
-          if (typeof result !== "string") return;
-          const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
-          const failure = { message: result, untilMs };
-          objects.set(failureKind, repository, key, failure);
-        },
-      });
+    const files = missing.map(contentRef);
+    const rendering = { task: renderTask, common: { repository } };
+    for await (const [key, given] of workOn(files, read, rendering, blobs)) {
+      const result = given ?? TOO_SLOW;
+      results.set(key, result);
+      if (result instanceof Uint8Array) {
+        objects.set(renderedKind, repository, key, result);
+      } else if (typeof result === "string") {
+        const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
+        const failure = { message: result, untilMs };
+        objects.set(failureKind, repository, key, failure);
+      }
     }
     return missing.map((file) => ({
       lfs: file.lfs,
-      result: results.get(htmlKey(file))!,
+      result: results.get(keyOf(file))!,
     }));
   };
   let results;
@@ -266,13 +257,13 @@ async function addHtml(
 }
 
 /** A file that cannot be read has only its error. */
-function fail(file: PageFile, error: Error) {
+function fail(file: DescribedFile, error: Error) {
   file.error = itemError(error);
   file.frontMatter = false;
 }
 
 async function describeFiles(
-  files: readonly PageFile[],
+  files: readonly DescribedFile[],
   { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
   read: ReadContext,
 ): Promise<Description> {
@@ -304,18 +295,13 @@ async function describeFiles(
       {
         subject: folder?.path ?? files[0]!.path,
         fileAt: (index) => contentRef(files[index]!),
-        onFailure: (id, error) => {
+        onFailure: (key, error) => {
           for (const file of files) {
-            if (file.frontMatter && contentRef(file).id === id) {
-              fail(
-                file,
-                error,
-              );
-            }
+            if (file.frontMatter && keyOf(file) === key) fail(file, error);
           }
         },
-        ...(blobs && { blobs }),
-        ...(!isPlain(needs) ? {} : {
+        blobs,
+        ...(isPlain(needs) && {
           linearIn: files.reduce(
             (sum, { path }) => sum + path.length + WRITTEN_BYTES,
             0,

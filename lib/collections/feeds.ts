@@ -1,5 +1,6 @@
 // Feeds and sitemaps of a collection. The content thread writes them.
 
+import { FEED_TYPES } from "../api/feed_formats.ts";
 import { displayPath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
 import type { FeedInput } from "../content/feed.ts";
@@ -9,7 +10,12 @@ import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { MAX_JSON_BYTES } from "./describe_items.ts";
 import { MAX_DATED, readDates } from "./histories.ts";
-import { type ReadContext, runJob, runTask } from "./read_context.ts";
+import {
+  type Answer,
+  type ReadContext,
+  runJob,
+  runTask,
+} from "./read_context.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
 import type { selectItems } from "./select_items.ts";
 
@@ -31,12 +37,6 @@ interface Request {
   readonly read: ReadContext;
 }
 
-/** An answer and how long it may be cached, in ms. */
-interface Dated {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly cacheForMs: number;
-}
-
 /**
  * Returns the feed of described items. Files have the order of the items.
  * @throws {CollectionsError} collection-too-large.
@@ -46,7 +46,7 @@ export async function feedOf(
   feed: Pick<FeedInput, "format" | "items" | "self">,
   files: readonly FileRef[],
   { folder, parameters, read }: Request,
-): Promise<Dated> {
+): Promise<Answer> {
   const { owner, repo, collection, linkTemplate = "" } = parameters;
   const { feedTitle = `${displayPath(collection)} - ${owner}/${repo}` } =
     parameters;
@@ -68,12 +68,13 @@ export async function feedOf(
     idStart,
   };
   const subject = { subject: input.collection };
+  const contentType = FEED_TYPES[feed.format];
   const bytes = await runTask(read, feedTask, input, subject);
-  if (!("undated" in bytes)) return { bytes, cacheForMs: Infinity };
+  if (!("undated" in bytes)) return { bytes, contentType };
   const undated = bytes.undated.map((index) => files[index]!);
   const { dates, cacheForMs } = await readDates(undated, read);
   const dated = await runTask(read, feedTask, { ...input, dates }, subject);
-  return { bytes: dated as Uint8Array<ArrayBuffer>, cacheForMs };
+  return { bytes: dated as Uint8Array<ArrayBuffer>, contentType, cacheForMs };
 }
 
 /**
@@ -85,7 +86,7 @@ export async function sitemapOf(
   { bytes: files }: FileList,
   { indices, total, at }: Awaited<ReturnType<typeof selectItems>>,
   { folder, parameters: { linkTemplate = "" }, read }: Request,
-): Promise<Dated> {
+): Promise<Answer> {
   const collection = folder.path;
   if (total > MAX_ADDRESSES) {
     const why = `a sitemap has at most ${MAX_ADDRESSES} addresses`;
@@ -110,6 +111,7 @@ export async function sitemapOf(
   };
   return {
     bytes: await runTask(read, sitemapTask, input, { subject: collection }),
+    contentType: FEED_TYPES.sitemap,
     cacheForMs,
   };
 }

@@ -9,24 +9,26 @@ import { FileListBuilder } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
 import { listFiles } from "./list_files.ts";
 import { findDataFile } from "./list_rows.ts";
-import { bodyOf, type ReadContext, runTask } from "./read_context.ts";
+import {
+  type Answer,
+  bodyOf,
+  type ReadContext,
+  runTask,
+} from "./read_context.ts";
 import {
   type CollectionFolder,
   resolveCollection,
 } from "./resolve_collection.ts";
 
-/** Longer lists take longer to compare than the first try of a task may. */
-const LONG_BYTES = 8 << 20;
-
 /**
- * Returns the JSON body. The collection may exist at one of the commits only.
+ * Returns what changed. The collection may exist at one of the commits only.
  * @throws {CollectionsError} since-unknown, collection-too-large, or what
  * finding and listing the collection throw.
  */
 export async function listChanges(
   parameters: ChangesParameters,
   read: ReadContext,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Answer> {
   const { collection, since } = parameters;
   const unknown = problem("since-unknown", { since });
   const earlier = await read.source.at(read.snapshot, since, read.context);
@@ -50,12 +52,13 @@ export async function listChanges(
     ? null
     : await sideOf(before, earlierRead).catch(orUnknown);
   const now = isSame ? null : await sideOf(after, read);
-  const bytes = (old?.files.length ?? 0) + (now?.files.length ?? 0);
   await read.reserveBytes(MAX_CHANGES.bytes);
-  const changes = await runTask(read, compareListsTask, {
-    before: old,
-    after: now,
-  }, { linearIn: bytes, isLong: bytes > LONG_BYTES });
+  const changes = await runTask(
+    read,
+    compareListsTask,
+    { before: old, after: now },
+    { linearIn: (old?.files.length ?? 0) + (now?.files.length ?? 0) },
+  );
   if (changes === null) {
     const why =
       `more than ${MAX_CHANGES.files} files or ${MAX_CHANGES.bytes} ` +
@@ -63,7 +66,7 @@ export async function listChanges(
     throw collectionTooLarge(about.path, why);
   }
   const fields = { since, warnings: warningsOf(parameters) };
-  return await bodyOf(read, fields, changes.subarray(1));
+  return { bytes: await bodyOf(read, fields, changes.subarray(1)) };
 }
 
 /** Returns null if the collection does not exist at this commit. */

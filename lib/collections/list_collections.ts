@@ -10,6 +10,7 @@ import { runOverFrontMatter } from "./derive.ts";
 import { listFiles } from "./list_files.ts";
 import { omittedWarnings } from "./list_items.ts";
 import {
+  type Answer,
   bodyOf,
   findEntry,
   type ReadContext,
@@ -20,7 +21,7 @@ import {
 const MAX_BYTES = 4 << 20;
 
 /**
- * Returns the JSON body, or TypeScript with one interface a collection.
+ * Returns the collections and folders.
  * @throws {CollectionsError} collection-not-found if `path` is not a folder.
  * collection-too-large. Also what listing files throws.
  * @throws what {@linkcode runJob} throws.
@@ -28,20 +29,49 @@ const MAX_BYTES = 4 << 20;
 export async function listCollections(
   parameters: CollectionsParameters,
   read: ReadContext,
-  as: "collections" | "types",
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Answer> {
   const { path = "", includeSchema = false } = parameters;
-  const { name, commit } = read.snapshot;
+  const format = includeSchema ? "schema" : "plain";
+  const described = await describeCollections({ path, format }, read);
+  const warnings = [...warningsOf(parameters), ...described.warnings];
+  return {
+    bytes: await bodyOf(read, { warnings }, described.text.subarray(1)),
+  };
+}
+
+/**
+ * Returns the front matter of all collections as TypeScript.
+ * @throws what {@linkcode listCollections} throws.
+ */
+export async function collectionTypes(
+  _: CollectionsParameters,
+  read: ReadContext,
+): Promise<Answer> {
+  const { owner, repo } = read.snapshot.name;
+  const about = `// Front matter of the collections of ${owner}/${repo}.\n\n`;
+  const { text } = await describeCollections(
+    { path: "", format: "types" },
+    read,
+  );
+  const bytes = await new Blob([about, text]).bytes();
+  return { bytes, fileName: "collection-types.ts" };
+}
+
+async function describeCollections(
+  { path, format }: Pick<CollectionsInput, "path" | "format">,
+  read: ReadContext,
+) {
+  const { commit } = read.snapshot;
   const root = { path: "", treeId: commit, declared: null, warnings: [] };
   const files = await listFiles(root, read);
   const [start, end] = files.rangeOf(path);
-  const folder = start < end ? null : await findEntry(path, read);
-  if (folder !== null ? folder.kind !== "folder" : start === end) {
-    const file = folder?.kind === "file" ? path : null;
+  // A folder may have no files.
+  const entry = start < end ? null : await findEntry(path, read);
+  if (start === end && entry?.kind !== "folder") {
+    const file = entry?.kind === "file" ? path : null;
     throw collectionNotFound(path, { file, suggestions: [], warnings: [] });
   }
   const { collections: declared, warnings } = await readDeclarations(read);
-  const format = as === "types" ? "types" : includeSchema ? "schema" : "plain";
   const input: CollectionsInput = {
     repository: repositoryOf(read),
     files: files.bytes,
@@ -59,22 +89,10 @@ export async function listCollections(
       runOverFrontMatter(read, collectionsTask, input, {
         subject: "",
         fileAt: (index) => files.at(index),
-        onFailure: (_, error) => {
-          throw error;
-        },
       }),
   });
-  const { text } = described;
-  if (as === "types") {
-    const about =
-      `// Front matter of the collections of ${name.owner}/${name.repo}.\n\n`;
-    return await new Blob([about, text]).bytes();
-  }
-  const all = [
-    ...warningsOf(parameters),
-    ...warnings,
-    ...described.warnings,
-    ...omittedWarnings(files),
-  ];
-  return await bodyOf(read, { warnings: all }, text.subarray(1));
+  return {
+    text: described.text,
+    warnings: [...warnings, ...described.warnings, ...omittedWarnings(files)],
+  };
 }

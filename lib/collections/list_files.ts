@@ -21,8 +21,6 @@ const MAX_FILES = 1_000_000;
 /** The parts of a list and the list that they are joined to. */
 const MAX_LIST_BYTES = 160 << 20;
 const READS_AT_ONCE = 8;
-/** Longer lists take longer to join than the first try of a task may. */
-const LONG_BYTES = 8 << 20;
 
 /**
  * Returns the sorted files below a folder or only those directly in it. Omits
@@ -115,10 +113,9 @@ async function join(
   path: string,
   read: ReadContext,
 ): Promise<FileList> {
-  const isLong = linearIn > LONG_BYTES;
   const maxBytes = MAX_LIST_BYTES - linearIn;
   const input = { part, maxBytes };
-  const bytes = await runTask(read, joinListsTask, input, { linearIn, isLong });
+  const bytes = await runTask(read, joinListsTask, input, { linearIn });
   if (bytes === null) throw tooLong(path);
   return new FileList(bytes);
 }

@@ -1,7 +1,6 @@
 // One page of a collection's items as the API contract defines it.
 
-import type { FacetsBody, ListBody } from "../api/contract.ts";
-import { FEED_TYPES } from "../api/feed_formats.ts";
+import type { FacetsBody } from "../api/contract.ts";
 import {
   DEFAULTS,
   type ListParameters,
@@ -14,37 +13,18 @@ import {
   invalidParameters,
   sourceFailed,
 } from "../errors.ts";
-import {
-  describeItems,
-  type ListedItem,
-  MAX_JSON_BYTES,
-} from "./describe_items.ts";
+import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { feedOf, sitemapOf } from "./feeds.ts";
 import { listFiles } from "./list_files.ts";
 import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
-import { yieldToEventLoop } from "../work/clock.ts";
 import { findDataFile, listRows } from "./list_rows.ts";
-import type { ReadContext } from "./read_context.ts";
+import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
 
 /** Facets of many long texts are the most of it. */
 const ENVELOPE_BYTES = 4 << 20;
-
-/** A JSON body and how long it may be cached, in ms. */
-export interface JsonBody {
-  readonly json: Uint8Array<ArrayBuffer>;
-  readonly cacheForMs: number;
-}
-
-/** A page of a collection. A sitemap has no pages. */
-interface ListAnswer {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly contentType: string;
-  readonly cacheForMs: number;
-  readonly links: ListBody["links"] | null;
-}
 
 /**
  * Returns one page of a collection in the format that the parameters name.
@@ -54,7 +34,7 @@ interface ListAnswer {
 export async function listItems(
   parameters: ListParameters,
   read: ReadContext,
-): Promise<ListAnswer> {
+): Promise<Answer> {
   const file = await findDataFile(parameters.collection, read);
   if (file !== null) return await rowsBody(file, parameters, read);
   const folder = await resolveCollection(parameters.collection, read);
@@ -68,22 +48,17 @@ export async function listItems(
     },
   }, { folder, read });
   const request = { folder, parameters, read };
-  if (format === "sitemap") {
-    const sitemap = await sitemapOf(listed, selected, request);
-    return { ...sitemap, contentType: FEED_TYPES.sitemap, links: null };
-  }
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit, linkTemplate } =
-    parameters;
+  if (format === "sitemap") return await sitemapOf(listed, selected, request);
+  const { page, limit = DEFAULTS.limit, linkTemplate } = parameters;
   const fields = format === "json" ? parameters.fields : FEED_FIELDS;
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
-  const files: ListedItem[] = [];
   const matches = await selected.matches(start, start + limit);
-  for (let at = start; at < Math.min(start + limit, totalItems); at++) {
-    await yieldToEventLoop(read.context.signal);
-    files.push({ ...selected.at(at)!, match: matches[at - start] });
-  }
-
+  const length = Math.max(0, Math.min(limit, totalItems - start));
+  const files = Array.from({ length }, (_, at) => ({
+    ...selected.at(start + at)!,
+    match: matches[at],
+  }));
   const warnings = [
     ...warningsOf(parameters),
     ...folder.warnings,
@@ -112,22 +87,17 @@ export async function listItems(
     if (cacheForMs === 0) throw sourceFailed("A file of a feed is not there");
     const feed = { format, items: json, self: links.self };
     const made = await feedOf(feed, files, request);
-    return {
-      bytes: made.bytes,
-      contentType: FEED_TYPES[format],
-      links,
-      cacheForMs: Math.min(cacheForMs, made.cacheForMs),
-    };
+    const { cacheForMs: datesForMs = Infinity } = made;
+    return { ...made, links, cacheForMs: Math.min(cacheForMs, datesForMs) };
   }
-  const bytes = await join(head, json, tail);
-  return { bytes, contentType: "application/json", links, cacheForMs };
+  return { bytes: await join(head, json, tail), links, cacheForMs };
 }
 
 async function rowsBody(
   file: FileRef,
   parameters: ListParameters,
   read: ReadContext,
-): Promise<ListAnswer> {
+): Promise<Answer> {
   const { path } = file;
   if (parameters.format !== undefined && parameters.format !== "json") {
     const message = "must be json because the collection is a data file";
@@ -146,12 +116,7 @@ async function rowsBody(
     facets,
     warnings: warningsOf(parameters),
   });
-  return {
-    bytes: await join(head, json, tail),
-    contentType: "application/json",
-    links,
-    cacheForMs: Infinity,
-  };
+  return { bytes: await join(head, json, tail), links };
 }
 
 /** Returns what is before and after the items of a page. */
@@ -166,7 +131,7 @@ function envelopeOf(
     warnings: readonly string[];
   },
 ) {
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
+  const { page, limit = DEFAULTS.limit } = parameters;
   const totalPages = Math.ceil(totalItems / limit);
   const hasNext = page < totalPages;
   // Pages past the end link to the last page that has items.

@@ -14,7 +14,7 @@ import {
   runSupplied,
   runTask,
 } from "./read_context.ts";
-import { contentRef, readContents } from "./read_contents.ts";
+import { readContent } from "./read_contents.ts";
 
 const MAX_FILE_BYTES = 10 << 20;
 /** Larger files take longer to parse than the first try of a task may. */
@@ -43,7 +43,7 @@ export async function listRows(
   maxBytes: number,
   read: ReadContext,
 ): Promise<RowsPage> {
-  const { page = DEFAULTS.page, limit = DEFAULTS.limit } = parameters;
+  const { page, limit = DEFAULTS.limit } = parameters;
   const { sort, filter = [], facets = [], search, fields } = parameters;
   requireRowParameters(parameters);
   const { path, id } = file;
@@ -53,12 +53,17 @@ export async function listRows(
   const query = { sort, filter, facets, search, fields, maxBytes };
   const input = { ...name, ...query, start, end: start + limit };
   const about = { subject: path };
+  const admit = ({ size }: FileRef) => {
+    const maxBytes = Math.min(MAX_FILE_BYTES, read.limits.maxItemBytes);
+    if (size <= maxBytes) return;
+    throw collectionTooLarge(path, `it has more than ${maxBytes} bytes`);
+  };
   await read.reserveBytes(maxBytes);
   read.context.recordMiss();
   return await runSupplied(read, rowsTask, input, about, (missing) => {
     const work = async (read: ReadContext) => {
       if (missing === "rows") {
-        const bytes = await readFile(file, read);
+        const bytes = await readContent({ ...file }, admit, read);
         const isLong = bytes.length > LONG_BYTES;
         await runTask(read, tableTask, { ...name, bytes }, {
           ...about,
@@ -73,20 +78,6 @@ export async function listRows(
     const key = `${missing} ${id} ${name.infers} ${path}`;
     return runJob(read, { key, collection: path, work });
   });
-}
-
-async function readFile(file: FileRef, read: ReadContext) {
-  const admit = ({ size }: FileRef) => {
-    const maxBytes = Math.min(MAX_FILE_BYTES, read.limits.maxItemBytes);
-    if (size <= maxBytes) return;
-    throw collectionTooLarge(file.path, `it has more than ${maxBytes} bytes`);
-  };
-  admit(file);
-  const found = { ...file };
-  const contents = await readContents([found], admit, read);
-  const bytes = contents.get(contentRef(found).id)!;
-  if (bytes instanceof Error) throw bytes;
-  return bytes;
 }
 
 /** Rows have no name, path or size. */

@@ -50,3 +50,19 @@ export async function readContents(
   }
   return contents;
 }
+
+/**
+ * Returns the content of one file. Sets `lfs` if it is a pointer.
+ * @throws what `admit` throws, for the file too. A source failure.
+ */
+export async function readContent(
+  file: ContentFile,
+  admit: (object: FileRef) => unknown,
+  read: ReadContext,
+): Promise<Uint8Array<ArrayBuffer>> {
+  await admit(file);
+  const contents = await readContents([file], admit, read);
+  const bytes = contents.get(contentRef(file).id)!;
+  if (bytes instanceof Error) throw bytes;
+  return bytes;
+}

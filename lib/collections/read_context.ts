@@ -2,9 +2,15 @@
 // Folders are counted. No request reads more than MAX_TREE_READS of them
 // however deep they are nested.
 
+import type { ListBody } from "../api/contract.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
-import { collectionTooLarge, problem, RETRY_AFTER_SECONDS } from "../errors.ts";
+import {
+  collectionTooLarge,
+  problem,
+  RETRY_AFTER_SECONDS,
+  serviceBusy,
+} from "../errors.ts";
 import {
   type Compute,
   type RunOptions,
@@ -14,7 +20,6 @@ import {
 import { FileList, fileListKind } from "../source/file_list.ts";
 import {
   backgroundContext,
-  type FileRef,
   repositoryKey,
   type RequestContext,
   type Snapshot,
@@ -52,9 +57,23 @@ export interface ReadContext {
   reserveBytes(bytes: number): Promise<Permit>;
 }
 
+/** What a use case answers. */
+export interface Answer {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** JSON if it is absent. */
+  readonly contentType?: string;
+  /** Set if the answer is this file itself. */
+  readonly fileName?: string;
+  /** The links of a page of a list. */
+  readonly links?: ListBody["links"];
+  /** How long the answer may be cached, in ms. Absent if it lasts. */
+  readonly cacheForMs?: number;
+}
+
 /** Maximum folders that one request or one background listing reads. */
 const MAX_TREE_READS = 2_000;
-const TREES_PER_YIELD = 16;
+/** Longer inputs take longer than the first try of a linear task may. */
+const LONG_BYTES = 8 << 20;
 /** Another client's work may evict what a thread keeps before it is used. */
 const MAX_ROUNDS = 3;
 /**
@@ -109,9 +128,7 @@ export async function readTree(
 ) {
   countTreeRead(read, path);
   // The folders may all be in memory. Then nothing else yields.
-  if (read.treeReads.count % TREES_PER_YIELD === 0) {
-    await yieldToEventLoop(read.context.signal);
-  }
+  await yieldToEventLoop(read.context.signal);
   return await read.source.tree(read.snapshot, treeId, read.context);
 }
 
@@ -142,19 +159,6 @@ export async function findEntry(
   return entry;
 }
 
-/**
- * Returns the bytes of one file.
- * @throws {CollectionsError} if the source fails.
- */
-export async function readBlob(
-  file: FileRef,
-  { source, snapshot, context }: ReadContext,
-) {
-  const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
-  if (result instanceof Error) throw result;
-  return result;
-}
-
 type TaskOptions = Pick<RunOptions, "isLong" | "linearIn"> & {
   subject?: string;
 };
@@ -173,9 +177,11 @@ export async function runTask<Input, Output>(
   { subject, ...options }: TaskOptions = {},
 ): Promise<Output> {
   const repository = repositoryOf(read);
+  const { linearIn = 0 } = options;
   try {
     return await read.compute.run(task, input, {
       ...read.context,
+      isLong: linearIn > LONG_BYTES,
       ...options,
       repository,
     });
@@ -205,7 +211,7 @@ export async function runSupplied<Input, Output extends object, Missing>(
     if (!("missing" in output)) return output;
     await supply(output.missing);
   }
-  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  throw serviceBusy();
 }
 
 /**

@@ -5,21 +5,21 @@
 import { displayPath } from "../api/names.ts";
 import { type ItemParameters, warningsOf } from "../api/parameters.ts";
 import { needsOf } from "../content/fields.ts";
-import { contentTypeOf, fileName, isMarkdown } from "../content/file_names.ts";
+import { fileName, isMarkdown } from "../content/file_names.ts";
 import { findSlugTask, suggestTask } from "../content/tasks.ts";
 import { CollectionsError, itemNotFound, problem } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
-import type { JsonBody } from "./list_items.ts";
 import {
+  type Answer,
   bodyOf,
   findEntry,
   type ReadContext,
   readTree,
   runTask,
 } from "./read_context.ts";
-import { type ContentFile, contentRef, readContents } from "./read_contents.ts";
+import { type ContentFile, contentRef, readContent } from "./read_contents.ts";
 import {
   type CollectionFolder,
   pathIn,
@@ -31,11 +31,15 @@ import { selectItems } from "./select_items.ts";
 const JSON_BYTES_PER_BYTE = 1.5;
 
 /**
- * Reads one file. `folder` is the collection that the request names.
+ * Reads one file. The answer is its JSON, or its bytes for the format `raw`.
  * @throws {CollectionsError} item-not-found, slug-ambiguous, item-too-large and
- * others. item-not-found says what exists at the path instead.
+ * others. item-not-found says what exists at the path instead. item-too-large
+ * also if the file does not fit into JSON.
  */
-export async function readItem(parameters: ItemParameters, read: ReadContext) {
+export async function readItem(
+  parameters: ItemParameters,
+  read: ReadContext,
+): Promise<Answer> {
   const { collection, slug } = parameters;
   const folder = collection === undefined
     ? null
@@ -64,24 +68,22 @@ export async function readItem(parameters: ItemParameters, read: ReadContext) {
     await read.reserveBytes(size);
   };
   const file: ContentFile = { path, id, size };
-  await admit(file);
-  const contents = await readContents([file], admit, read);
-  const bytes = contents.get(contentRef(file).id)!;
-  if (bytes instanceof Error) throw bytes;
-  const name = fileName(path);
-  return { file, name, contentType: contentTypeOf(name), bytes, folder };
+  const bytes = await readContent(file, admit, read);
+  return parameters.format === "raw"
+    ? { bytes, fileName: fileName(path) }
+    : await itemBody({ file, folder, bytes }, parameters, read);
 }
 
-/**
- * Returns the JSON body for a file.
- * @throws {CollectionsError} what lists throw. Also item-too-large if the file
- * does not fit into JSON.
- */
-export async function itemBody(
-  { file, folder, bytes }: Awaited<ReturnType<typeof readItem>>,
+/** Returns the JSON body for a file. */
+async function itemBody(
+  { file, folder, bytes }: {
+    file: ContentFile;
+    folder: CollectionFolder | null;
+    bytes: Uint8Array<ArrayBuffer>;
+  },
   parameters: ItemParameters,
   read: ReadContext,
-): Promise<JsonBody> {
+): Promise<Answer> {
   const { path } = file;
   const {
     includeHtml: html = false,
@@ -120,7 +122,7 @@ export async function itemBody(
   const fields = { warnings: warningsOf(parameters) };
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
   return {
-    json: await bodyOf(read, fields, json.subarray(1, -1), tail),
+    bytes: await bodyOf(read, fields, json.subarray(1, -1), tail),
     cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity),
   };
 }

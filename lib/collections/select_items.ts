@@ -28,14 +28,15 @@ const selectedKind: ObjectKind<Selection> = {
 export async function selectItems(
   files: FileList,
   parameters:
-    & Pick<ListParameters, "sort" | "filter" | "recursive">
-    & Partial<Pick<ListParameters, "facets" | "kind" | "search">>
+    & Pick<
+      ListParameters,
+      "sort" | "filter" | "recursive" | "facets" | "kind" | "search"
+    >
     & { latestFirst?: boolean },
   { folder, read }: { folder: CollectionFolder; read: ReadContext },
 ) {
-  const { sort, filter = [], kind, recursive = true, facets = [], search } =
-    parameters;
-  const { latestFirst } = parameters;
+  const { sort, filter = [], kind, recursive = true, facets = [] } = parameters;
+  const { search, latestFirst } = parameters;
   const { path, treeId, declared } = folder;
   const repository = repositoryOf(read);
   const fileAt = (index: number): FileRef => {
@@ -63,9 +64,6 @@ export async function selectItems(
     const selected = await runOverFrontMatter(read, selectTask, input, {
       subject: path,
       fileAt,
-      onFailure: (_, error) => {
-        throw error;
-      },
     });
     const selection = isDated ? await byHistory(selected, read) : selected;
     const { cacheForMs = Infinity } = selection;

@@ -72,6 +72,7 @@ export function derive(
  * `derivedKey`.
  */
 export function frontMatterText(text: string | null, key: string): string {
-  const format = key.split(" ")[1] as DataFormat | undefined;
-  return JSON.stringify(text === null ? {} : readFrontMatter(text, format));
+  const [, format] = key.split(" ");
+  const dataFormat = format === "mdx" ? undefined : format as DataFormat;
+  return JSON.stringify(text === null ? {} : readFrontMatter(text, dataFormat));
 }

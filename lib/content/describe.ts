@@ -23,30 +23,30 @@ import {
   webUrlOf,
 } from "./rendered.ts";
 
-/** One file of a page. */
+/** One file of a page. What is known of it is added step by step. */
 export interface DescribedFile {
   /** The path from the repository's root. */
-  readonly path: string;
-  readonly id: string;
-  readonly size: number;
+  path: string;
+  id: string;
+  size: number;
   /**
    * Set for a Git LFS pointer. Front matter then comes from the object and only
    * if the object is sent.
    */
-  readonly lfs?: LfsPointer;
+  lfs?: LfsPointer;
   /** Why a search found it. */
-  readonly match?: ItemBody["match"];
-  readonly lastChanged?: ItemBody["lastChanged"];
-  readonly created?: ItemBody["created"];
+  match?: ItemBody["match"];
+  lastChanged?: ItemBody["lastChanged"];
+  created?: ItemBody["created"];
   /** Its bytes where its content is sent. */
-  readonly bytes?: Uint8Array;
+  bytes?: Uint8Array;
   /** Whether the front matter is sent. */
-  readonly frontMatter?: boolean;
+  frontMatter?: boolean;
   /** A `Rendered` as JSON. It is JSON null if the file is not text. */
-  readonly rendered?: Uint8Array;
-  readonly htmlError?: string;
+  rendered?: Uint8Array;
+  htmlError?: string;
   /** Why the content cannot be sent. */
-  readonly error?: ItemBody["error"];
+  error?: ItemBody["error"];
 }
 
 export interface DescribeInput extends LinkTargets {

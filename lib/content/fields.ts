@@ -3,12 +3,7 @@
 
 import type { ItemBody } from "../api/contract.ts";
 import { type Kind, KINDS } from "./file_names.ts";
-import {
-  getOwn,
-  isPlainObject,
-  parseItemKey,
-  type PlainObject,
-} from "./plain_value.ts";
+import { parseItemKey, type PlainObject, readItemKey } from "./plain_value.ts";
 
 /** What has to be loaded from an item's file. */
 export type ItemNeeds = Readonly<
@@ -94,29 +89,26 @@ export function parseKinds(text: string): Kind[] {
   throw new SyntaxError(`must be comma-separated: ${KINDS.join(", ")}`);
 }
 
-/** Returns what the items of a list need for these parameters. */
+/**
+ * Returns what the items of a list need for these parameters. A parameter that
+ * is not valid has no effect.
+ */
 export function needsOf(
-  {
-    fields,
-    includeContent = false,
-    includeFrontMatter = false,
-    includeHtml = false,
-    includeHistory = false,
-  }:
-    & { fields?: readonly string[] | undefined }
-    & {
-      readonly [
-        Key in "Content" | "FrontMatter" | "Html" | "History" as `include${Key}`
-      ]?: boolean | undefined;
-    },
+  { fields, includeContent, includeFrontMatter, includeHtml, includeHistory }:
+    Partial<
+      Record<
+        "fields" | `include${"Content" | "FrontMatter" | "Html" | "History"}`,
+        unknown
+      >
+    >,
 ): ItemNeeds {
-  const needs = fields?.map(needOf);
+  const needs = Array.isArray(fields) ? fields.map(needOf) : null;
   return {
-    content: needs?.includes("content") ?? includeContent,
+    content: needs?.includes("content") ?? includeContent === true,
     frontMatter: needs?.includes("frontMatter") ??
-      (includeContent || includeFrontMatter),
-    html: needs?.includes("html") ?? includeHtml,
-    history: needs?.includes("history") ?? includeHistory,
+      (includeContent === true || includeFrontMatter === true),
+    html: needs?.includes("html") ?? includeHtml === true,
+    history: needs?.includes("history") ?? includeHistory === true,
   };
 }
 
@@ -147,24 +139,24 @@ function needOf(field: string): string {
   return NEEDS.get(field) ?? "frontMatter";
 }
 
-/** Returns the named values with their nesting. */
+/**
+ * Returns the named values with their nesting. The keys are sorted, so a value
+ * comes before the values inside it.
+ */
 function pick(
   item: PlainObject,
   fields: readonly (readonly string[])[],
 ): PlainObject {
-  const picked = Map.groupBy(fields, ([key]) => key!).entries().map(
-    ([key, below]) => {
-      const value = getOwn(item, key);
-      if (below.some(({ length }) => length === 1)) {
-        return [key, value] as const;
-      }
-      const inner = isPlainObject(value)
-        ? pick(value, below.map((keys) => keys.slice(1)))
-        : {};
-      return [key, Object.keys(inner).length > 0 ? inner : undefined] as const;
-    },
-  );
-  return Object.fromEntries(
-    picked.filter(([, value]) => value !== undefined),
-  ) as PlainObject;
+  const newObject = (): PlainObject => Object.create(null);
+  const picked = newObject();
+  for (const keys of fields) {
+    const value = readItemKey(item, keys);
+    if (value === undefined) continue;
+    let parent = picked;
+    for (const key of keys.slice(0, -1)) {
+      parent = (parent[key] ??= newObject()) as PlainObject;
+    }
+    parent[keys.at(-1)!] = value;
+  }
+  return picked;
 }

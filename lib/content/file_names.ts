@@ -62,17 +62,12 @@ export function isMarkdown(name: string): boolean {
   return /\.(md|markdown|mdx)$/i.test(name);
 }
 
-/** Returns whether a name ends with `.mdx`. */
-export function isMdx(name: string): boolean {
-  return /\.mdx$/i.test(name);
-}
-
 /**
  * Returns the key of what is derived from a file: its blob id, followed by its
- * format if it is JSON, YAML or TOML.
+ * format if it is JSON, YAML, TOML or MDX.
  */
 export function derivedKey({ path, id }: { path: string; id: string }): string {
-  const [, format] = /\.(json|ya?ml|toml)$/i.exec(path) ?? [];
+  const [, format] = /\.(json|ya?ml|toml|mdx)$/i.exec(path) ?? [];
   if (format === undefined) return id;
   return `${id} ${format.toLowerCase().replace("yml", "yaml")}`;
 }

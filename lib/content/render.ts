@@ -20,9 +20,7 @@ const MAX_BYTES = 1 << 20;
  * JSON null. A string says why a file cannot be rendered.
  */
 export function render(
-  { repository, files, areMdx = false }: FilesInput & {
-    areMdx?: boolean;
-  },
+  { repository, files }: FilesInput,
   pace: Pace,
 ): Batch<Uint8Array<ArrayBuffer> | string> {
   const encoder = new TextEncoder();
@@ -40,7 +38,7 @@ export function render(
     const lines = text.slice(0, text.length - body.length)
       .replace(/[^\n]+/g, "");
     try {
-      const rendered = renderMarkdown(lines + body, areMdx);
+      const rendered = renderMarkdown(lines + body, id.endsWith(" mdx"));
       return encoder.encode(JSON.stringify(rendered));
     } catch (error) {
       if (error instanceof RenderFailure) return error.message;

@@ -83,7 +83,16 @@ export function joinHtml(
   return html;
 }
 
-/** Escapes text for elements and quoted attributes. */
+/**
+ * Escapes text for HTML elements and quoted attributes.
+ *
+ * @example
+ * ```ts
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(escapeMarkup("<b>"), "&lt;b&gt;");
+ * ```
+ */
 export function escapeMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;")
     .replaceAll("<", "&lt;").replaceAll(">", "&gt;");

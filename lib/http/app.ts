@@ -158,7 +158,7 @@ function cachedResponse(
       requestId: id,
       checkedAtMs,
       freshForMs,
-      cacheStatus: "hit",
+      cacheStatus: "fresh",
       isStorable: true,
       isHeld,
     },

@@ -39,7 +39,6 @@ interface Cache {
   readonly pending: Set<string>;
   /** Whether a request is under way or was sent within the last second. */
   isWaiting: boolean;
-  cancelWait: () => void;
 }
 
 /** Sends purges. No method throws. */
@@ -82,7 +81,6 @@ export class CachePurge {
         request: (tags) => purgeRequest(kind, target, token, tags),
         pending: new Set(),
         isWaiting: false,
-        cancelWait() {},
       };
     });
   }
@@ -101,7 +99,6 @@ export class CachePurge {
   close(): void {
     this.closing.abort();
     for (const cancel of this.timers.values()) cancel();
-    for (const { cancelWait } of this.caches) cancelWait();
   }
 
   /**
@@ -215,7 +212,7 @@ export class CachePurge {
       const seconds = Math.ceil(waitMs / 1000);
       log.warn("cache not purged", { cache: name, reason: failure, seconds });
     }
-    cache.cancelWait = clock.setTimer(waitMs, () => {
+    this.later(name, waitMs, () => {
       cache.isWaiting = false;
       if (pending.size > 0) void this.send(cache);
     });

@@ -3,30 +3,14 @@
 // long, it checks the ref again. If the ref has moved and the source then
 // fails, it sends the response for the older commit.
 
-import type {
-  ChangesParameters,
-  CollectionsParameters,
-  ItemParameters,
-  ListParameters,
-} from "../api/parameters.ts";
-import {
-  changesKey,
-  collectionsKey,
-  itemKey,
-  linkHeader,
-  listUrl,
-  warningsOf,
-} from "../api/parameters.ts";
-import { listChanges } from "../collections/list_changes.ts";
-import { listCollections } from "../collections/list_collections.ts";
-import { listItems } from "../collections/list_items.ts";
-import type { ReadContext } from "../collections/read_context.ts";
-import { itemBody, readItem } from "../collections/read_item.ts";
+import { linkHeader, responseKey } from "../api/parameters.ts";
+import type { Answer, ReadContext } from "../collections/read_context.ts";
 import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
   isAllowed,
+  type RepositoryName,
   type Snapshot,
 } from "../source/source.ts";
 import type { Permit } from "../work/fair_queue.ts";
@@ -38,24 +22,21 @@ import {
   type ResponseEntry,
 } from "./response_cache.ts";
 import {
-  type Bytes,
   contentDisposition,
   dataHeaders,
   INERT,
   JSON_TYPE,
   readyBody,
 } from "./responses.ts";
-import type { State } from "./state.ts";
+import { define, type State } from "./state.ts";
 
 /** A parsed request for data. */
-type DataQuery =
-  | { readonly kind: "list"; readonly parameters: ListParameters }
-  | { readonly kind: "item"; readonly parameters: ItemParameters }
-  | { readonly kind: "changes"; readonly parameters: ChangesParameters }
-  | {
-    readonly kind: "collections" | "types";
-    readonly parameters: CollectionsParameters;
+interface DataQuery {
+  readonly parameters: RepositoryName & {
+    readonly branch?: string | undefined;
   };
+  readonly answer: (read: ReadContext) => Promise<Answer>;
+}
 
 /**
  * A ref is checked again if its check expires while the response is made. After
@@ -70,14 +51,6 @@ const JOB_WAIT_SHARE = 0.8;
 /** Maximum age of the last check of a response for an older commit: one day. */
 const MAX_STALE_MS = 24 * 3_600_000;
 
-const CACHE_STATUS = {
-  fresh: "hit",
-  new: "stored",
-  unchanged: "revalidated",
-  moved: "moved",
-  stale: "stale",
-} as const;
-
 interface Found {
   entry: ResponseEntry;
   isComplete: boolean;
@@ -85,11 +58,28 @@ interface Found {
   isOlder?: boolean;
 }
 
+/** Returns the handlers of a route for data. */
+export function dataHandlers<Parameters extends DataQuery["parameters"]>(
+  parse: (search: string) => Parameters,
+  answer: (parameters: Parameters, read: ReadContext) => Promise<Answer>,
+) {
+  return define.handlers({
+    GET({ url, state }) {
+      const parameters = state.context.check(() => parse(url.search.slice(1)));
+      const query = {
+        parameters,
+        answer: (read: ReadContext) => answer(parameters, read),
+      };
+      return serveData(query, state);
+    },
+  });
+}
+
 /**
  * Responds to one GET or HEAD request.
  * @throws {CollectionsError} what resolving and reading throw.
  */
-export async function serveData(
+async function serveData(
   query: DataQuery,
   state: State,
 ): Promise<Response> {
@@ -134,10 +124,10 @@ export async function serveData(
     const cacheStatus = isStale
       ? "stale"
       : !isComplete
-      ? "passed"
+      ? "incomplete"
       : context.missed && freshness !== "moved"
-      ? "stored"
-      : CACHE_STATUS[freshness];
+      ? "new"
+      : freshness;
     const headers = dataHeaders(
       {
         requestId: context.id,
@@ -166,14 +156,6 @@ function showsSame(
   return entry.commit === commit && entry.branch === branch;
 }
 
-/** Returns the same address for all queries with equal responses. */
-function addressOf(query: DataQuery, baseUrl: string): string {
-  if (query.kind === "list") return listUrl(baseUrl, query.parameters);
-  if (query.kind === "item") return itemKey(baseUrl, query.parameters);
-  if (query.kind === "changes") return changesKey(baseUrl, query.parameters);
-  return collectionsKey(baseUrl, query.kind, query.parameters);
-}
-
 /**
  * Returns the cached response or makes a new one. A response that lacks files
  * because the source failed is not cached. If the source fails completely, the
@@ -189,11 +171,8 @@ async function findResponse(
     context,
   } = state;
   const { commit, branch, ref, checkedAtMs, freshness } = snapshot;
-  // The body names unknown parameters. URLs have no fragment.
-  const address = [
-    addressOf(query, context.baseUrl),
-    ...warningsOf(query.parameters),
-  ].join("#");
+  const parameters = responseKey(query.parameters);
+  const address = `${context.baseUrl}${context.route}?${parameters}`;
   const cached = responses.get(address);
   let entry: ResponseEntry;
   const lasts = cached !== undefined &&
@@ -279,17 +258,24 @@ async function makeBody(
     },
   };
   try {
-    const {
-      bytes,
-      contentType = JSON_TYPE,
-      headers,
-      cacheForMs = Infinity,
-    } = await answerOf(query, read);
+    const answer = await query.answer(read);
+    const { bytes, fileName, links, cacheForMs = Infinity } = answer;
+    const contentType = fileName === undefined
+      ? answer.contentType ?? JSON_TYPE
+      : rawContentType(contentTypeOf(fileName));
+    const link = links === undefined ? null : linkHeader(links);
     const { name, branch } = snapshot;
     const body = await readyBody({
       bytes,
       contentType,
-      headers: { ...tagHeaders({ ...name, branch }), ...headers },
+      headers: {
+        ...tagHeaders({ ...name, branch }),
+        ...(link !== null && { link }),
+        ...(fileName !== undefined && {
+          "content-disposition": contentDisposition(fileName),
+        }),
+        ...((fileName !== undefined || contentType !== JSON_TYPE) && INERT),
+      },
     });
     const { content } = body.identity;
     charge(content.length / BYTES_PER_PROCESSOR_MS);
@@ -303,51 +289,4 @@ async function makeBody(
   } finally {
     memory?.release();
   }
-}
-
-interface Answer {
-  bytes: Bytes;
-  contentType?: string;
-  headers?: Readonly<Record<string, string>>;
-  cacheForMs?: number;
-}
-
-async function answerOf(query: DataQuery, read: ReadContext): Promise<Answer> {
-  if (query.kind === "list") {
-    const { links, ...answer } = await listItems(query.parameters, read);
-    const link = links && linkHeader(links);
-    const headers = {
-      ...(link !== null && { link }),
-      ...(answer.contentType !== JSON_TYPE && INERT),
-    };
-    return { ...answer, headers };
-  }
-  if (query.kind === "changes") {
-    return { bytes: await listChanges(query.parameters, read) };
-  }
-  if (query.kind !== "item") {
-    const bytes = await listCollections(query.parameters, read, query.kind);
-    if (query.kind === "collections") return { bytes };
-    const name = "collection-types.ts";
-    return rawAnswer({ name, contentType: contentTypeOf(name), bytes });
-  }
-  const file = await readItem(query.parameters, read);
-  if (query.parameters.format === "raw") return rawAnswer(file);
-  const { json, cacheForMs } = await itemBody(file, query.parameters, read);
-  return { bytes: json, cacheForMs };
-}
-
-/**
- * Returns the bytes of a file. The policy and the type keep browsers from
- * running anything in them.
- */
-function rawAnswer(
-  { name, contentType, bytes }:
-    & Required<
-      Pick<Answer, "bytes" | "contentType">
-    >
-    & { name: string },
-): Answer {
-  const headers = { "content-disposition": contentDisposition(name), ...INERT };
-  return { bytes, contentType: rawContentType(contentType), headers };
 }

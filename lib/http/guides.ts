@@ -1,12 +1,12 @@
 // The project's documents as pages. The content thread renders them as it
 // renders the Markdown of a repository. Each is rendered once.
 
-import { joinHtml, type Rendered } from "../content/rendered.ts";
+import { escapeMarkup, joinHtml, type Rendered } from "../content/rendered.ts";
 import { renderTask } from "../content/tasks.ts";
 import { problem } from "../errors.ts";
 import type { Compute } from "../thread/compute.ts";
 import type { HttpContext } from "./state.ts";
-import { escapeHtml, pageResponse } from "./static_files.ts";
+import { pageResponse } from "./static_files.ts";
 
 /** Files and titles by the names that are their addresses. */
 const DOCUMENTS: ReadonlyMap<string, readonly [file: string, title: string]> =
@@ -54,7 +54,7 @@ export function guideResponse(
         }"${current}>${title}</a></li>`;
       }).join(""),
       sections: sections.map(({ id, text }) =>
-        `<li><a href="#${id}">${escapeHtml(text)}</a></li>`
+        `<li><a href="#${id}">${escapeMarkup(text)}</a></li>`
       ).join(""),
     };
   };

@@ -3,6 +3,7 @@
 // error becomes an internal error with only the request id.
 
 import { HttpError } from "fresh";
+import { escapeMarkup } from "../content/rendered.ts";
 import {
   CollectionsError,
   ERRORS,
@@ -13,7 +14,7 @@ import {
 import { describeError } from "../log.ts";
 import { textResponse } from "./responses.ts";
 import type { State } from "./state.ts";
-import { escapeHtml, fillPage, HTML, PAGE_POLICY } from "./static_files.ts";
+import { fillPage, HTML, PAGE_POLICY } from "./static_files.ts";
 
 /**
  * The nginx status "client closed request". It is for the log because no client
@@ -138,5 +139,5 @@ async function pageOf(
 }
 
 function toHtml(text: string): string {
-  return escapeHtml(text).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
+  return escapeMarkup(text).replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }

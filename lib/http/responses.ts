@@ -231,15 +231,15 @@ function acceptsGzip(acceptEncoding: string | null): boolean {
 }
 
 /**
- * Values of `Cache-Status` (RFC 9211). `ttl` is the number of seconds until the
- * response must be checked.
+ * Values of `Cache-Status` (RFC 9211) by `Freshness`. `ttl` is the number of
+ * seconds until the response must be checked.
  */
 const CACHE_STATUS = {
-  hit: (ttl: number) => `collections; hit; ttl=${ttl}`,
-  stored: () => "collections; fwd=miss; stored",
-  passed: () => "collections; fwd=miss",
+  fresh: (ttl: number) => `collections; hit; ttl=${ttl}`,
+  new: () => "collections; fwd=miss; stored",
+  incomplete: () => "collections; fwd=miss",
   moved: () => "collections; fwd=stale; stored",
-  revalidated: () => "collections; fwd=stale; detail=revalidated",
+  unchanged: () => "collections; fwd=stale; detail=revalidated",
   stale: (ttl: number) => `collections; hit; ttl=${ttl}; detail=stale-if-error`,
 };
 

@@ -3,6 +3,7 @@
 // its types here. Every file is read, compressed and hashed once. Files are
 // found by name in a table. No name from a request reaches the file system.
 
+import { contentTypeOf } from "../content/file_names.ts";
 import { problem } from "../errors.ts";
 import { addGzip, type ReadyBody, readyBody } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
@@ -59,11 +60,6 @@ const PACKAGED = [
 export const HTML = "text/html; charset=utf-8";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const TYPESCRIPT = "application/typescript; charset=utf-8";
-/** Content types by extension. Other assets are scripts. */
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
-};
 
 /** Browsers revalidate these files every time. Unchanged files get a 304. */
 const REVALIDATED = { "cache-control": "no-cache" };
@@ -122,7 +118,11 @@ function once<T>(name: string, read: () => Promise<T>): Promise<T> {
   return value;
 }
 
-async function textBody(text: string, contentType: string): Promise<ReadyBody> {
+/** Returns a body with its gzip coding. */
+export async function textBody(
+  text: string,
+  contentType: string,
+): Promise<ReadyBody> {
   const body = await readyBody({
     bytes: new TextEncoder().encode(text),
     contentType,
@@ -155,14 +155,14 @@ async function readAssets() {
   }
   const files = new Map<string, ReadyBody>();
   for (const [name, file] of Object.entries(names)) {
-    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)] ??
-      JAVASCRIPT;
     const text = await readText(file);
-    const isTypeScript = contentType === JAVASCRIPT && file.endsWith(".ts");
-    const sent = isTypeScript
-      ? (await withoutTypes(text)).replaceAll(COMMENTS, "")
-      : text;
-    files.set(name, await textBody(sent, contentType));
+    const body = file.endsWith(".ts")
+      ? textBody(
+        (await withoutTypes(text)).replaceAll(COMMENTS, ""),
+        JAVASCRIPT,
+      )
+      : textBody(text, contentTypeOf(name));
+    files.set(name, await body);
   }
   const tags = [...files].map(([name, { identity }]) =>
     `${name} ${identity.etag}`
@@ -278,18 +278,4 @@ export async function fillPage(
     /%([a-z]+)%/g,
     (_, key: string) => values[key] ?? "",
   );
-}
-
-/**
- * Escapes text for HTML elements and quoted attributes.
- *
- * @example
- * ```ts
- * import { equal } from "node:assert/strict";
- *
- * equal(escapeHtml("<b>"), "&#60;b&#62;");
- * ```
- */
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 }

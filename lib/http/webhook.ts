@@ -17,6 +17,7 @@ import {
   bodyMemory,
   readBody,
 } from "../work/read_body.ts";
+import type { Bytes } from "./responses.ts";
 
 /** GitHub's limit for payloads is 25 MB. */
 const MAX_BYTES = 25 << 20;
@@ -97,16 +98,14 @@ export class Webhook {
         throw refused(problem("signature-invalid", {}), context);
       }
       const delivery = await parseDelivery(
-        // Bodies are never in shared memory.
-        { headers, body: bytes as Uint8Array<ArrayBuffer> },
+        { headers, body: bytes },
         this.options.compute,
         context,
       );
       if (delivery === null) return new Response(null, { status: 204 });
       // Redeliveries have the same id.
-      const id =
-        request.headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
-          crypto.randomUUID();
+      const id = headers.get("x-github-delivery")?.slice(0, MAX_ID_CHARS) ??
+        crypto.randomUUID();
       const isNew = !this.deliveries.has(id);
       this.deliveries.set(id, true);
       const { former, ...name } = delivery;
@@ -136,14 +135,12 @@ export class Webhook {
 
   /** Compares signatures in constant time. */
   private async isSigned(
-    bytes: Uint8Array,
+    bytes: Bytes,
     signature: string,
   ): Promise<boolean> {
     const hash = Uint8Array.fromHex(signature);
-    // Bodies are never in shared memory.
-    const body = bytes as Uint8Array<ArrayBuffer>;
     for (const key of await this.keys) {
-      if (await crypto.subtle.verify("HMAC", key, hash, body)) return true;
+      if (await crypto.subtle.verify("HMAC", key, hash, bytes)) return true;
     }
     return false;
   }
@@ -152,7 +149,7 @@ export class Webhook {
     const { clock } = this.options;
     const late = new AbortController();
     const { signal } = late;
-    let dueAtMs = clock.monotonicMs() + PACE.graceMs;
+    let dueAtMs = 0;
     let cancelTimer = () => {};
     const watch = () => {
       cancelTimer();
@@ -161,16 +158,12 @@ export class Webhook {
         () => late.abort(),
       );
     };
-    const onWait = (isWaiting: boolean) => {
+    const start = () => {
       dueAtMs = clock.monotonicMs() + PACE.graceMs;
-      if (isWaiting) cancelTimer();
-      else watch();
+      watch();
     };
-    const counting = new TransformStream<
-      Uint8Array<ArrayBuffer>,
-      Uint8Array<ArrayBuffer>
-    >({
-      start: watch,
+    const counting = new TransformStream<Bytes, Bytes>({
+      start,
       transform(piece, controller) {
         dueAtMs += piece.length / PACE.minBytesPerMs;
         watch();
@@ -185,7 +178,7 @@ export class Webhook {
         maxBytes: MAX_BYTES,
         freeBytes: FREE_BYTES,
         signal,
-        onWait,
+        onWait: (isWaiting) => isWaiting ? cancelTimer() : start(),
       });
     } catch (error) {
       if (error instanceof RangeError) {
@@ -228,7 +221,7 @@ function refused(
  * @throws what {@linkcode Compute.run} throws.
  */
 async function parseDelivery(
-  { headers, body }: { headers: Headers; body: Uint8Array<ArrayBuffer> },
+  { headers, body }: { headers: Headers; body: Bytes },
   compute: Compute,
   options: RunOptions,
 ): Promise<Delivery | null> {

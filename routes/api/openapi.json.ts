@@ -1,10 +1,7 @@
 import { openApiText } from "../../lib/api/openapi.ts";
-import {
-  addGzip,
-  type ReadyBody,
-  readyBody,
-} from "../../lib/http/responses.ts";
+import { JSON_TYPE, type ReadyBody } from "../../lib/http/responses.ts";
 import { define } from "../../lib/http/state.ts";
+import { textBody } from "../../lib/http/static_files.ts";
 
 /** The document for the address that was last requested. */
 let last: { readonly baseUrl: string; readonly body: ReadyBody } | null = null;
@@ -13,18 +10,9 @@ let last: { readonly baseUrl: string; readonly body: ReadyBody } | null = null;
 export const handler = define.handlers({
   async GET({ state: { context } }) {
     const { baseUrl } = context;
-    const document = last?.baseUrl === baseUrl ? last : {
-      baseUrl,
-      body: await bodyFor(baseUrl),
-    };
-    last = document;
-    return context.respond(document.body, { "cache-control": "no-cache" });
+    if (last?.baseUrl !== baseUrl) {
+      last = { baseUrl, body: await textBody(openApiText(baseUrl), JSON_TYPE) };
+    }
+    return context.respond(last.body, { "cache-control": "no-cache" });
   },
 });
-
-async function bodyFor(baseUrl: string): Promise<ReadyBody> {
-  const bytes = new TextEncoder().encode(openApiText(baseUrl));
-  const body = await readyBody({ bytes, contentType: "application/json" });
-  await addGzip(body);
-  return body;
-}

@@ -195,6 +195,7 @@ Deno.test("a known parameter that cannot be decoded is bad", () => {
     owner: "o",
     repo: "r",
     collection: "a b+c",
+    page: 1,
     ignored: ["Page"],
   });
 });

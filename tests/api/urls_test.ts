@@ -2,14 +2,13 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { branchProblem, pathProblem } from "../../lib/api/names.ts";
 import {
-  collectionsKey,
-  itemKey,
   itemUrl,
   linkHeader,
   listUrl,
   parseCollectionsQuery,
   parseItemQuery,
   parseListQuery,
+  responseKey,
 } from "../../lib/api/parameters.ts";
 
 const BASE = "https://service.test:8080/base";
@@ -75,12 +74,9 @@ Deno.test("listUrl() leaves out what has no effect and keeps defaults", () => {
   }
 });
 
-Deno.test("itemKey() is one key for all requests with equal responses", () => {
+Deno.test("responseKey() of an item is one key for equal responses", () => {
   const keyOf = (more: string) =>
-    itemKey(
-      BASE,
-      parseItemQuery(`owner=o&repo=r&collection=c&slug=s&${more}`),
-    );
+    responseKey(parseItemQuery(`owner=o&repo=r&collection=c&slug=s&${more}`));
   const equal = {
     "": [
       "branch=main&format=json&recursive=1&includeHtml=0&includeNeighbors=false",
@@ -95,9 +91,6 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
     "includeNeighbors=1&kind=markdown,text": [
       "includeNeighbors=1&kind=text,markdown,text",
     ],
-    "includeNeighbors=1&filter[name]=a&filter[path]=b": [
-      "includeNeighbors=1&filter[path]=b&filter[name]=a&filter[path]=b",
-    ],
     "branch=HEAD": [],
     "sort=-path&includeNeighbors=1": [],
     "recursive=0&includeNeighbors=1": [],
@@ -109,17 +102,15 @@ Deno.test("itemKey() is one key for all requests with equal responses", () => {
   assertEquals(new Set(rows.map(([kept]) => keyOf(kept))).size, rows.length);
 });
 
-Deno.test("collectionsKey() is one key for equal responses", () => {
-  const keyOf = (more: string, kind: "collections" | "types" = "collections") =>
-    collectionsKey(BASE, kind, parseCollectionsQuery(`owner=o&repo=r&${more}`));
+Deno.test("responseKey() of collections is one for equal responses", () => {
+  const keyOf = (more: string) =>
+    responseKey(parseCollectionsQuery(`owner=o&repo=r&${more}`));
   for (const equal of ["branch=main", "path=/", "path=", "includeSchema=0"]) {
     assertEquals(keyOf(equal), keyOf(""), equal);
   }
   assertEquals(keyOf("path=/a/"), keyOf("path=a"));
-  const keys = ["", "branch=HEAD", "path=a", "includeSchema=1"].map((more) =>
-    keyOf(more)
-  );
-  assertEquals(new Set([...keys, keyOf("", "types")]).size, 5);
+  const keys = ["", "branch=HEAD", "path=a", "includeSchema=1"].map(keyOf);
+  assertEquals(new Set(keys).size, 4);
 });
 
 Deno.test("linkHeader() has at most 12,288 characters", () => {

@@ -338,7 +338,9 @@ Deno.test("KvTier close() reports no reads that it ends", async () => {
 
 testOnEachStore("KvTier flush() yields between values", async (store) => {
   await using opened = await open(store);
-  for (let n = 0; n < 8; n++) opened.tier.set([`${n}`], letters(), { ttlMs });
+  for (let n = 0; n < 16; n++) {
+    opened.tier.set([`${n}`], letters(), { ttlMs, isEssential: true });
+  }
   let isDone = false;
   const flushed = opened.tier.flush().then(() => isDone = true);
   let count = 0;

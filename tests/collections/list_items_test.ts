@@ -5,28 +5,32 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import { listItems } from "../../lib/collections/list_items.ts";
-import type { ReadContext } from "../../lib/collections/read_context.ts";
-import { itemBody, readItem } from "../../lib/collections/read_item.ts";
+import type {
+  Answer,
+  ReadContext,
+} from "../../lib/collections/read_context.ts";
+import { readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 import { turns } from "../test_clock.ts";
 
-const bodyOf = (json: Uint8Array) => JSON.parse(new TextDecoder().decode(json));
+function parse<Body>(
+  { bytes, cacheForMs = Infinity }: Answer,
+): { body: Body; cacheForMs: number } {
+  return { cacheForMs, body: JSON.parse(new TextDecoder().decode(bytes)) };
+}
 
 async function list(query: string, read: ReadContext) {
   const parameters = parseListQuery(
     `owner=octo&repo=site&collection=posts&${query}`,
   );
-  const { bytes, cacheForMs } = await listItems(parameters, read);
-  return { body: bodyOf(bytes) as ListBody, cacheForMs };
+  return parse<ListBody>(await listItems(parameters, read));
 }
 
 async function item(query: string, read: ReadContext) {
   const parameters = parseItemQuery(`owner=octo&repo=site&${query}`);
-  const found = await readItem(parameters, read);
-  const { json, cacheForMs } = await itemBody(found, parameters, read);
-  return { body: bodyOf(json) as ContentBody, cacheForMs };
+  return parse<ContentBody>(await readItem(parameters, read));
 }
 
 async function names(query: string, read: ReadContext): Promise<string> {
@@ -286,7 +290,7 @@ Deno.test("a path of over 2,000 folders is refused after 2,000 reads", async () 
   assertEquals(source.counts.tree, 2_000);
 });
 
-Deno.test("itemBody() is not cached without a neighbor's front matter", async () => {
+Deno.test("readItem() is not cached without a neighbor's front matter", async () => {
   const text = "---\nn: 1\n---\n";
   const source = new MemorySource(
     ["a", "b", "c"].map((name) => [`posts/${name}.md`, text + name]),
@@ -338,7 +342,7 @@ Deno.test("a page of a named collection finds its folder once", async () => {
   assertEquals([source.counts.tree, source.counts.files], [tree, files]);
 });
 
-Deno.test("itemBody() lists a collection for links of Markdown only", async () => {
+Deno.test("readItem() lists a collection for links of Markdown only", async () => {
   const source = new MemorySource([
     ["posts/a.md", "[b](b.md)"],
     ["posts/binary.md", "\0"],
