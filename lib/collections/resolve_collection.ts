@@ -40,11 +40,16 @@ const PREFIXES =
   "content/ src/content/ _ collections/ collections/_ data/ _data/ docs/ src/"
     .split(" ");
 
-/** Folders, and what errors say about names without one. */
-const foundKind: ObjectKind<CollectionFolder | MissingCollection> = {
+const sizeOf = (value: CollectionFolder | MissingCollection) =>
+  300 + 2 * JSON.stringify(value).length;
+const folderKind: ObjectKind<CollectionFolder> = {
   name: "collection",
-  sizeOf: (found) => 300 + 2 * JSON.stringify(found).length,
+  sizeOf,
   codec: jsonCodec,
+};
+const missingKind: ObjectKind<MissingCollection> = {
+  name: "missing-collection",
+  sizeOf,
 };
 
 /** Returns the path from the repository's root of a path inside a folder. */
@@ -58,12 +63,16 @@ export const pathIn = (folder: string, inside: string) =>
 export async function resolveCollection(name: string, read: ReadContext) {
   const repository = repositoryOf(read);
   const id = `${read.snapshot.commit} ${name}`;
-  let found = await read.objects.get(foundKind, repository, id);
-  if (found === undefined) {
-    found = await search(name, read);
-    read.objects.set(foundKind, repository, id, found);
+  const cached = read.objects.peek(missingKind, repository, id) ??
+    await read.objects.get(folderKind, repository, id);
+  const found = cached ?? await search(name, read);
+  if ("treeId" in found) {
+    if (cached === undefined) {
+      read.objects.set(folderKind, repository, id, found);
+    }
+    return found;
   }
-  if ("treeId" in found) return found;
+  read.objects.set(missingKind, repository, id, found);
   throw collectionNotFound(name, found);
 }
 
