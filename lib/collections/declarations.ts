@@ -1,7 +1,7 @@
 // Collections that a repository declares for its content management system.
-// What a name leads to is cached, so a configuration is parsed at most once for
-// each commit and name.
+// Each configuration file is parsed once per blob id.
 
+import type { ObjectKind } from "../cache/object_cache.ts";
 import {
   CONFIG_PATHS,
   type Declarations,
@@ -9,10 +9,27 @@ import {
 } from "../content/declared.ts";
 import { declarationsTask } from "../content/tasks.ts";
 import { TimeLimitError } from "../thread/compute.ts";
-import { findEntry, type ReadContext, runTask } from "./read_context.ts";
+import {
+  findEntry,
+  readBlob,
+  type ReadContext,
+  repositoryOf,
+  runTask,
+} from "./read_context.ts";
 
 /** Configuration files are written by hand. A larger file is something else. */
 const MAX_BYTES = 1 << 20;
+
+/** Keyed by path and blob id, which alone determine the result. */
+const declarationsKind: ObjectKind<Declarations> = {
+  name: "declarations",
+  sizeOf: ({ collections }) =>
+    collections.reduce(
+      (sum, { fields = "", ...others }) =>
+        sum + 2 * (fields.length + JSON.stringify(others).length),
+      200,
+    ),
+};
 
 /**
  * Returns all declared collections in the order of the files. Also returns
@@ -39,13 +56,15 @@ async function readConfigFile(
   if (size > MAX_BYTES) {
     return unreadable(path, `it has more than ${MAX_BYTES} bytes`);
   }
-  const { source, snapshot, context } = read;
-  const file = { path, id, size };
-  const bytes = (await source.blobs(snapshot, [file], context)).get(id)!;
-  if (bytes instanceof Error) throw bytes;
-  return await runTask(read, declarationsTask, { path, bytes })
+  const key = `${path} ${id}`;
+  const cached = read.objects.peek(declarationsKind, repositoryOf(read), key);
+  if (cached !== undefined) return cached;
+  const bytes = await readBlob({ path, id, size }, read);
+  const declarations = await runTask(read, declarationsTask, { path, bytes })
     .catch((error) => {
       if (!(error instanceof TimeLimitError)) throw error;
       return unreadable(path, "it takes too long to parse");
     });
+  read.objects.set(declarationsKind, repositoryOf(read), key, declarations);
+  return declarations;
 }

@@ -20,6 +20,7 @@ import {
 import { FileList, fileListKind } from "../source/file_list.ts";
 import {
   backgroundContext,
+  type FileRef,
   repositoryKey,
   type RequestContext,
   type Snapshot,
@@ -157,6 +158,19 @@ export async function findEntry(
     entry = next;
   }
   return entry;
+}
+
+/**
+ * Returns the bytes of one file.
+ * @throws {CollectionsError} if the source fails.
+ */
+export async function readBlob(
+  file: FileRef,
+  { source, snapshot, context }: ReadContext,
+) {
+  const result = (await source.blobs(snapshot, [file], context)).get(file.id)!;
+  if (result instanceof Error) throw result;
+  return result;
 }
 
 type TaskOptions = Pick<RunOptions, "isLong" | "linearIn"> & {
