@@ -1,7 +1,7 @@
 // HEAD over a real connection: the headers of GET with the same
 // `Accept-Encoding` in the same cache state, and no body.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
 import { rawRequest, type RawResponse } from "../raw_http.ts";
 import { itemPath, listPath, startService } from "../service.ts";
@@ -32,12 +32,11 @@ Deno.test("HEAD is GET without a body in every case", async () => {
     const lines = ["Host: localhost:8000", ...headers];
     const get = await rawRequest(forGet, `GET ${path} HTTP/1.1`, ...lines);
     const head = await rawRequest(forHead, `HEAD ${path} HTTP/1.1`, ...lines);
+    const own = ["date", "x-request-id"];
     const visible = ({ status, headers }: RawResponse) => [
       path,
       status,
-      ...[...headers].filter(([name]) =>
-        !["date", "x-request-id"].includes(name)
-      ),
+      ...[...headers].filter(([name]) => !own.includes(name)),
     ];
     assertEquals(visible(head), visible(get));
     assertEquals(head.body.length, 0);
@@ -82,25 +81,18 @@ Deno.test("HEAD is GET without a body in every case", async () => {
 
   // Ids of one length, since problems carry them.
   while (nextRequestId().length < "12345678-10".length);
-  const problems = [
-    listPath({ page: 0 }),
-    listPath({ repo: "other" }),
-    "/none",
-    "/api/%zz",
+  const rows: [path: string, status: number][] = [
+    [listPath({ page: 0 }), 400],
+    [listPath({ repo: "other" }), 502],
+    ["/none", 404],
+    ["/api/%zz", 404],
+    ["/", 200],
+    ["/client.js", 200],
+    ["/api/openapi.json", 200],
+    ["/problems/item-not-found", 200],
+    ["/api/health", 200],
   ];
-  for (const path of problems) {
-    const { headers, body } = await compare(path);
-    assertEquals(headers.get("content-type"), "application/problem+json");
-    assert(body.length > 0);
-  }
-  const pages = [
-    "/",
-    "/client.js",
-    "/api/openapi.json",
-    "/problems/item-not-found",
-    "/api/health",
-  ];
-  for (const path of pages) {
-    assertEquals([path, (await compare(path)).status], [path, 200]);
+  for (const [path, status] of rows) {
+    assertEquals([path, (await compare(path)).status], [path, status]);
   }
 });
