@@ -42,29 +42,6 @@ Deno.test("a response is a hit for the 60 s of its branch", async () => {
   ]);
 });
 
-Deno.test("a new address is a miss, though its branch is known", async () => {
-  await using site = await startSite({ "posts/a.md": "", "pages/b.md": "" });
-  const { clock } = site.service;
-  const pages = listPath({ collection: "pages" });
-  await freshnessOf(site);
-  clock.advance(20_000);
-
-  assertEquals(await freshnessOf(site, pages), ["b", "fwd=miss; stored", "20"]);
-  // The same files on a page of another size: no request is needed.
-  assertEquals(await freshnessOf(site, listPath({ limit: 1 })), [
-    "a",
-    "hit; ttl=40",
-    "20",
-  ]);
-  clock.advance(40_000);
-  assertEquals(await freshnessOf(site, pages), [
-    "b",
-    "fwd=stale; detail=revalidated",
-    "0",
-  ]);
-  assertEquals(await freshnessOf(site), ["a", "hit; ttl=60", "0"]);
-});
-
 Deno.test("a commit is shown in every response after 60 s", async () => {
   await using site = await startSite({ "posts/a.md": "1" });
   const { service, repository } = site;

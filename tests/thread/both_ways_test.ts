@@ -28,7 +28,7 @@ const FILES = {
   "posts/x.png": "\u0089PNG\u0000",
   // Its tree is too large to be read on the serving thread.
   ...Object.fromEntries(
-    Array.from({ length: 300 }, (_, n) => [`many/${n}.md`, `${n}`]),
+    Array.from({ length: 800 }, (_, n) => [`many/${n}.md`, `${n}`]),
   ),
 };
 
