@@ -131,46 +131,33 @@ Deno.test("a preview answers loopback hosts and pages only", async () => {
     service.send(`http://${host}${path}`, {
       headers: origin === undefined ? {} : { origin },
     });
-  const mayRead = [
-    undefined,
-    "http://localhost:5173",
-    "https://127.0.0.1",
-    "http://[::1]",
+  const origins: [origin: string | undefined, mayRead: boolean][] = [
+    [undefined, true],
+    ["http://localhost:5173", true],
+    ["http://[::1]", true],
+    ["https://evil.test", false],
+    ["null", false],
+    ["http://localhost.evil.test", false],
   ];
-  const mayNot = ["https://evil.test", "null", "http://localhost.evil.test"];
-
-  for (
-    const host of [
-      "localhost:8000",
-      "127.0.0.1:8000",
-      "[::1]:8000",
-      "site.localhost",
-    ]
-  ) {
-    // Twice: the second response comes from the cache.
-    for (const origin of [...mayRead, ...mayNot, ...mayNot]) {
+  const hosts = ["localhost:8000", "127.0.0.1:8000", "[::1]", "a.localhost"];
+  for (const host of hosts) {
+    // The next response comes from the cache.
+    for (const [origin, mayRead] of origins) {
       const { status, headers } = await send(host, origin);
       assertEquals([host, origin, status], [host, origin, 200]);
       assertEquals(headers.get("cross-origin-resource-policy"), "same-site");
       const cors = [...headers.keys()].filter((name) =>
         name.startsWith("access-control-")
       );
-      const isRefused = mayNot.some((one) => one === origin);
       assertEquals([host, origin, cors.length], [
         host,
         origin,
-        isRefused ? 0 : 2,
+        mayRead ? 2 : 0,
       ]);
     }
   }
-  for (
-    const host of [
-      "evil.test",
-      "127.0.0.1.evil.test",
-      "192.0.2.1",
-      "localhost.evil.test",
-    ]
-  ) {
+  const others = ["evil.test", "127.0.0.1.evil.test", "192.0.2.1"];
+  for (const host of others) {
     const response = await send(host);
     assertEquals([host, response.status], [host, 400]);
     assertEquals((await response.json()).errors[0].parameter, "Host");

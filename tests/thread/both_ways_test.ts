@@ -26,9 +26,9 @@ const FILES = {
   "posts/twice.txt": "",
   "rows.csv": "n,t\n1,a b\n10,b\n",
   "posts/x.png": "\u0089PNG\u0000",
-  // Its tree is too large to be read on the serving thread.
+  // The answer for its tree is too large to be read on the serving thread.
   ...Object.fromEntries(
-    Array.from({ length: 800 }, (_, n) => [`many/${n}.md`, `${n}`]),
+    Array.from({ length: 800 }, (_, n) => [`many/${n}${"x".repeat(240)}`, ""]),
   ),
 };
 
