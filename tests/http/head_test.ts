@@ -71,6 +71,8 @@ Deno.test("HEAD is GET without a body in every case", async () => {
     [listPath({ repo: "other" }), 502],
     ["/none", 404],
     ["/api/%zz", 404],
+    // It has no route without a secret.
+    ["/api/webhooks/github", 404],
     ["/", 200],
     ["/client.js", 200],
     ["/api/openapi.json", 200],
