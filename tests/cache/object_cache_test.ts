@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { ObjectCache, type ObjectKind } from "../../lib/cache/object_cache.ts";
+import { startService } from "../service.ts";
 import { TestClock } from "../test_clock.ts";
 import { type KvCall, randomBytes, watchedKv } from "./watched_kv.ts";
 
@@ -130,4 +131,14 @@ Deno.test("ObjectCache gives what was set while the store was read", async () =>
     "whole",
     "whole",
   ]);
+});
+
+Deno.test("openServices() gives objects 70 % of CACHE_MEMORY_MB", async () => {
+  await using service = await startService({ env: { CACHE_MEMORY_MB: "1" } });
+  const { objects } = service.services;
+  const isKept = (share: number) => {
+    objects.set(FLEETING, "a/b", "1", "x".repeat(share * (1 << 20)));
+    return objects.peek(FLEETING, "a/b", "1") !== undefined;
+  };
+  assertEquals([isKept(0.69), isKept(0.71)], [true, false]);
 });
