@@ -24,7 +24,8 @@ type Options = Partial<Parameters<typeof readBody>[1]> & {
 };
 
 function open() {
-  const memory = bodyMemory({ maxWaitMs: 10_000, clock: new TestClock() });
+  const clock = new TestClock();
+  const memory = bodyMemory({ maxWaitMs: 10_000, clock });
   const used = () => memory.first.used + memory.rest.used;
   const waits: boolean[] = [];
   const onWait = (isWaiting: boolean) => waits.push(isWaiting);
@@ -45,7 +46,7 @@ function open() {
     };
     return readBody(new Response(body, { headers }), all);
   };
-  return { memory, read, used, waits };
+  return { clock, memory, read, used, waits };
 }
 
 Deno.test("readBody() stops at the first piece past its bound", async () => {
@@ -127,6 +128,22 @@ Deno.test("readBody() reserves the announced length of a body", async () => {
   const headers = { "content-length": `${2 * MIB}` };
   assertEquals((await read(32, { headers })).bytes.length, 2 * MIB);
   others.release();
+});
+
+Deno.test("readBody() rejects a body that waits or is not read", async () => {
+  const { clock, memory, read } = open();
+  const others = await memory.first.acquire({ client: "b", weight: 24 * MIB });
+  const late = assertRejects(() => read(17), Error, "waiting already");
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const left = assertRejects(() => read(17, { signal }), Error, "left");
+  while (memory.first.waiting < 2) await turns();
+  leaving.abort(new Error("left"));
+  await left;
+  clock.advance(10_000);
+  await late;
+  others.release();
+  assertEquals(memory.first.used, 0);
 });
 
 Deno.test("a decompressed body takes little more memory than its bytes", async () => {
