@@ -216,7 +216,9 @@ Deno.test("blobs() gives only the bytes of the id", async () => {
   await using folder = await makeSampleFolder({
     "a.md": "before\n",
     "b.md": "B\n",
+    ".env": "TOKEN=1\n",
   });
+  await Deno.symlink("b.md", `${folder.dir}/link`);
   const snapshot = await folder.resolve();
   const readAs = async (path: string, content: string) => {
     const result = await folder.read(snapshot, path, content);
@@ -226,6 +228,9 @@ Deno.test("blobs() gives only the bytes of the id", async () => {
   assertEquals(await readAs("a.md", "before\n"), "source-failed");
   assertEquals(await readAs("b.md", "B\n"), "B\n");
   assertEquals(await readAs("b.md", "before\n"), "source-failed");
+  assertEquals(await readAs(".env", "TOKEN=1\n"), "source-failed");
+  assertEquals(await readAs("b.md/../b.md", "B\n"), "source-failed");
+  assertEquals(await readAs("link", "b.md"), "source-failed");
   await Deno.remove(`${folder.dir}/b.md`);
   assertEquals(await readAs("b.md", "B\n"), "source-failed");
 
