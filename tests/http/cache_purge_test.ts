@@ -5,16 +5,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { KvTier } from "../../lib/cache/kv_tier.ts";
 import { CachePurge } from "../../lib/http/cache_purge.ts";
 import { ALL_TAG, refTag } from "../../lib/http/cache_tags.ts";
-import {
-  itemPath,
-  listPath,
-  type ServiceOptions,
-  type TestService,
-} from "../service.ts";
+import { listPath, type ServiceOptions } from "../service.ts";
 import { startSite } from "../site.ts";
 import { signatureOf } from "../github/served_repository.ts";
 import { recordedLog } from "../source/open_github.ts";
 import { TestClock } from "../test_clock.ts";
+import { deliver, ENV } from "./deliveries.ts";
 
 const MAIN = refTag({ owner: "octo", repo: "site", branch: "main" });
 
@@ -363,42 +359,28 @@ Deno.test("a ref that only a cache requests is checked for a day", async () => {
   assertEquals(await checks(24 * 3_600_000), 0, "nothing is held any more");
 });
 
-async function deliver(service: TestService, ref: string) {
-  const body = JSON.stringify({
-    ref,
-    repository: { full_name: "octo/site" },
-  });
-  const response = await service.send("/api/webhooks/github", {
-    method: "POST",
-    body,
-    headers: {
-      "content-type": "application/json",
-      "x-github-event": "push",
-      "x-hub-signature-256": signatureOf(body, "s"),
-    },
-  });
-  assertEquals(response.status, 202);
-}
+const WEBHOOK = { GITHUB_WEBHOOK_SECRET: ENV.GITHUB_WEBHOOK_SECRET };
+
+const pushOf = (ref: string) =>
+  JSON.stringify({ ref, repository: { full_name: "octo/site" } });
 
 Deno.test("a push that other processes cannot hear of purges its tag", async () => {
   const kv = await Deno.openKv(":memory:");
-  await using opened = await startPurged({ GITHUB_WEBHOOK_SECRET: "s" }, {
-    kv,
-  });
-  const { purged, site, until } = opened;
-  await deliver(site.service, "refs/heads/other");
+  await using opened = await startPurged(WEBHOOK, { kv });
+  const { clock, purged, site, until } = opened;
+  await deliver(site.service, pushOf("refs/heads/other"));
   await new Promise((resume) => setTimeout(resume, 20));
   assertEquals(purged, []);
   kv.atomic = () => {
     throw new Error("disk full");
   };
-  opened.clock.advance(2_000);
-  await deliver(site.service, "refs/heads/main");
+  clock.advance(2_000);
+  await deliver(site.service, pushOf("refs/heads/main"));
   await until(MAIN);
 });
 
 Deno.test("with a webhook, refs in caches are checked after a push", async () => {
-  await using opened = await startPurged({ GITHUB_WEBHOOK_SECRET: "s" });
+  await using opened = await startPurged(WEBHOOK);
   const { clock, services, site, until } = opened;
   await site.service.list();
   clock.advance(600_000);
@@ -406,31 +388,26 @@ Deno.test("with a webhook, refs in caches are checked after a push", async () =>
   await services.refreshDue();
   assertEquals(site.gh.requests.length, 0);
   await site.repository.commit({ "posts/a.md": "# B\n" });
-  await deliver(site.service, "refs/tags/v1");
+  await deliver(site.service, pushOf("refs/tags/v1"));
   await services.refreshDue();
   await until(MAIN);
 });
 
 Deno.test("data responses say what caches in front may do", async () => {
+  const maxAge = "public, max-age=60";
+  const held = "max-age=86400";
   type Row = [env: Record<string, string>, headers: (string | null)[]];
   const rows: Row[] = [
-    [{ CACHE_PURGE: "" }, ["public, max-age=60", null, null, "39"]],
-    [{}, ["public, max-age=60", "max-age=86400", "max-age=86400", "39"]],
-    [{ SHARED_MAX_AGE: "10" }, [
-      "public, max-age=60, s-maxage=10",
-      "max-age=86400",
-      "max-age=86400",
-      "10",
-    ]],
+    [{ CACHE_PURGE: "" }, [maxAge, null, null, "39"]],
+    [{}, [maxAge, held, held, "39"]],
+    [{ SHARED_MAX_AGE: "10" }, [`${maxAge}, s-maxage=10`, held, held, "10"]],
   ];
   for (const [env, expected] of rows) {
     const purge = { CACHE_PURGE: "varnish:http://127.0.0.1:1", ...env };
     await using site = await startSite({ "posts/a.md": "# A\n" }, {
       env: { ...purge, LOG_LEVEL: "silent" },
     });
-    for (const path of [listPath(), itemPath({ path: "posts/a.md" })]) {
-      await site.service.get(path);
-    }
+    await site.service.get(listPath());
     site.service.clock.advance(20_000);
     const { headers } = await site.service.get(listPath());
     const names = [

@@ -48,17 +48,14 @@ Deno.test("what is not shown makes no response of its own", async () => {
     [ITEM, `${ITEM}&branch=main&sort=name&linkTemplate=/{slug}`],
     [`${ITEM}&format=raw`, `${ITEM}&format=raw&a=1`],
   ];
-  const hits = () =>
-    Number(
-      /tier="response"} (\d+)/.exec(service.services.metrics.toText())?.[1] ??
-        0,
-    );
+  const hits = () => {
+    const text = service.services.metrics.toText();
+    return Number(/tier="response"} (\d+)/.exec(text)?.[1] ?? 0);
+  };
   for (const [first, second] of rows) {
     await (await service.get(first)).body?.cancel();
     const before = hits();
     await (await service.get(second)).body?.cancel();
     assertEquals([second, hits()], [second, before + 1]);
   }
-  const plain = await service.list();
-  assertEquals(plain.warnings, undefined);
 });

@@ -69,7 +69,7 @@ async function read(response: Response): Promise<number> {
 
 Deno.test("a response reserves its memory until it is sent", async () => {
   await using site = await start();
-  const { gh, memory, send } = site;
+  const { gh, memory, send, service: { clock } } = site;
   for (const path of LARGE) {
     // The second time the response may be cached.
     for (const turn of ["first", "again"]) {
@@ -83,6 +83,12 @@ Deno.test("a response reserves its memory until it is sent", async () => {
     const { body, headers } = await send(path);
     await body!.cancel();
     assertEquals([path, memory.used], [path, 0]);
+    const unread = await send(path);
+    clock.advance(19_999);
+    assert(memory.used > 0, path);
+    clock.advance(1);
+    assertEquals([path, memory.used], [path, 0]);
+    await unread.body!.cancel();
     await send(path, { method: "HEAD" });
     assertEquals([path, "HEAD", memory.used], [path, "HEAD", 0]);
     const known = await send(path, {
@@ -101,35 +107,28 @@ Deno.test("a response reserves its memory until it is sent", async () => {
 Deno.test("responses that find no memory are busy, small ones not", async () => {
   await using site = await start();
   const { memory } = site;
-  const path = itemPath({ path: "posts/a.md" });
   // Some fit, and the others are refused.
-  const first = await Promise.all(
-    Array.from(
-      { length: 300 },
-      (_, index) =>
-        site.send(`${path}&includeHtml=1&linkTemplate=/${index}/{slug}`),
-    ),
+  const path = itemPath({ path: "posts/a.md", includeHtml: true });
+  const addresses = Array.from(
+    { length: 20 },
+    (_, index) => `${path}&linkTemplate=/${index}/{slug}`,
   );
+  const first = await Promise.all(addresses.map((path) => site.send(path)));
   const sent = first.filter(({ status }) => status === 200);
   const busy = first.filter(({ status }) => status === 503);
   assert(sent.length > 0 && busy.length > 0);
   assertEquals(sent.length + busy.length, first.length);
   for (const response of busy) {
     assertEquals((await response.json()).code, "service-busy");
-    assert(Number(response.headers.get("retry-after")) > 0);
+    assertEquals(response.headers.get("retry-after"), "5");
   }
   assert(memory.used <= MAX_BYTES);
 
-  const small = { collection: "small" };
-  assertEquals((await site.send(listPath(small))).status, 200);
-  assertEquals(
-    (await site.send(listPath({ ...small, includeContent: 1 }))).status,
-    200,
-  );
+  const small = listPath({ collection: "small", includeContent: true });
+  assertEquals((await site.send(small)).status, 200);
   for (const response of sent) await read(response);
   await turns();
   assertEquals(memory.used, 0);
-  assertEquals(await read(await site.send(path)) > 10 * MIB, true);
 });
 
 const NOISE_PATH = itemPath({ path: "noise.txt" });
@@ -157,15 +156,6 @@ Deno.test("a body that many clients read takes its memory once", async () => {
       () => send(NOISE_PATH, { headers }),
     );
     const readers = [first, ...await Promise.all(more)];
-    const etag = first.headers.get("etag")!;
-    const known = await send(NOISE_PATH, {
-      headers: { ...headers, "if-none-match": etag },
-    });
-    const head = await send(NOISE_PATH, { method: "HEAD", headers });
-
-    assertEquals([known.status, known.headers.get("etag")], [304, etag]);
-    assertEquals([head.status, head.headers.get("etag")], [200, etag]);
-    assertEquals(Number(head.headers.get("content-length")), length);
     for (const response of readers) {
       assertEquals(memory.used, MAX_BYTES, "until the last has read it");
       assertEquals([coding, response.status, await read(response)], [
@@ -198,11 +188,11 @@ Deno.test("a client that has its share gets no more cached bodies", async () => 
 
 Deno.test("a response that waited for memory is checked once it is old", async () => {
   const path = itemPath({ path: "noise.txt", format: "raw" });
-  for (
-    const [waitMs, age, counts] of [[7_000, "7", {}], [60_000, "0", {
-      commit: 1,
-    }]] as const
-  ) {
+  const rows = [
+    { waitMs: 7_000, age: "7", counts: {} },
+    { waitMs: 60_000, age: "0", counts: { commit: 1 } },
+  ];
+  for (const { waitMs, age, counts } of rows) {
     await using site = await startLarge();
     const { memory, send, service: { clock } } = site;
     const acquire = memory.acquire.bind(memory);
@@ -228,32 +218,6 @@ function openPaced(bytes: Uint8Array<ArrayBuffer>, clock: TestClock) {
   return { reader, state };
 }
 
-Deno.test("pacedBody() ends for a client that stops reading", async () => {
-  const clock = new TestClock();
-  const never = openPaced(new Uint8Array(MIB), clock);
-  const stopped = openPaced(new Uint8Array(MIB), clock);
-  const disconnected = openPaced(new Uint8Array(MIB), clock);
-  await stopped.reader.read();
-  await disconnected.reader.read();
-  await disconnected.reader.cancel();
-  assertEquals([
-    never.state.ended,
-    stopped.state.ended,
-    disconnected.state.ended,
-  ], [0, 0, 1]);
-
-  clock.advance(19_999);
-  assertEquals([never.state.ended, stopped.state.ended], [0, 0]);
-  clock.advance(1);
-  assertEquals([
-    never.state.ended,
-    stopped.state.ended,
-    disconnected.state.ended,
-  ], [1, 1, 1]);
-  assertEquals((await stopped.reader.read()).done, true);
-  assertEquals(clock.timerCount, 0);
-});
-
 Deno.test("pacedBody() ends for a client that is too slow", async () => {
   const bytes = randomBytes(4 * MIB + 5);
   // 64 KiB each time: just 4 kB a second on average, and a little less.
@@ -261,12 +225,8 @@ Deno.test("pacedBody() ends for a client that is too slow", async () => {
     const clock = new TestClock();
     const { reader, state } = openPaced(bytes, clock);
     const parts: Uint8Array<ArrayBuffer>[] = [];
-    for (
-      let part = await reader.read();
-      !part.done;
-      part = await reader.read()
-    ) {
-      parts.push(part.value);
+    for await (const part of readAll(reader)) {
+      parts.push(part);
       clock.advance(pauseMs);
     }
     const sent = await new Blob(parts).bytes();
@@ -317,7 +277,9 @@ Deno.test("pacedBody() ends for a client that leaves during a read", async () =>
   assertEquals([state.ended, clock.timerCount], [1, 0]);
 });
 
-async function* readAll(reader: ReadableStreamDefaultReader<Uint8Array>) {
+async function* readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+) {
   for (
     let part = await reader.read();
     !part.done;

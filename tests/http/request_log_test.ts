@@ -6,72 +6,52 @@ import project from "../../deno.json" with { type: "json" };
 import { itemPath, listPath, startService } from "../service.ts";
 import { startSite } from "../site.ts";
 
-const path = itemPath({ path: "posts/a.md" });
+const ITEM = itemPath({ path: "posts/a.md" });
 
-Deno.test("every request has its own id and one log line", async () => {
+Deno.test("each request has a log line with its own id", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service } = site;
-  const requests: [path: string, method: string][] = [
-    [path, "GET"],
-    [path, "HEAD"],
-    [path, "OPTIONS"],
-    [path, "POST"],
-    [listPath({ page: 0 }), "GET"],
-    ["/none", "GET"],
-    ["/api/%zz", "GET"],
-  ];
-  const responses: Response[] = [];
-  for (const [path, method] of requests) {
-    responses.push(await service.get(path, { method }));
-  }
-
-  const lines = service.logLines("request");
-  const ids = responses.map(({ headers }) => headers.get("x-request-id"));
-  assertEquals(lines.map(({ id }) => id), ids);
-  assertEquals(new Set(ids).size, requests.length);
-  assertEquals(lines.map(({ status }) => status), [
-    200,
-    200,
-    204,
-    405,
-    400,
-    404,
-    404,
-  ]);
-});
-
-Deno.test("a log line says when, what, how long and which cache", async () => {
-  await using site = await startSite({ "posts/a.md": "" });
-  const { service } = site;
-  let size = 0;
-  for (const headers of [{}, {}, { "if-none-match": "*" }]) {
-    const response = await service.get(path, { headers });
-    size ||= (await response.bytes()).length;
-  }
-  await service.get(path, { method: "HEAD" });
-  const sizeOfNone = (await (await service.get("/none")).bytes()).length;
-
-  const lines = service.logLines("request");
-  const time = new Date(service.clock.now()).toISOString();
-  const common = { time, level: "info", event: "request", method: "GET" };
-  const data = {
-    ...common,
-    path: "/api/get-item-content",
-    status: 200,
-    repository: "octo/site",
-  };
-  const logged = lines.map(({ id: _, ms, ...line }) => {
-    assert(typeof ms === "number" && ms >= 0);
-    return line;
-  });
+  const stored = "collections; fwd=miss; stored";
   const hit = "collections; hit; ttl=60";
-  assertEquals(logged, [
-    { ...data, bytes: size, cache: "collections; fwd=miss; stored" },
-    { ...data, bytes: size, cache: hit },
-    { ...data, bytes: 0, cache: hit, status: 304 },
-    { ...data, bytes: 0, cache: hit, method: "HEAD" },
-    { ...common, bytes: sizeOfNone, path: "/none", status: 404 },
-  ]);
+  const item = { path: "/api/get-item-content", repository: "octo/site" };
+  const known = { "if-none-match": "*" };
+  const requests: {
+    path?: string;
+    method?: string;
+    headers?: Record<string, string>;
+    line: Record<string, unknown>;
+  }[] = [
+    { line: { ...item, status: 200, cache: stored } },
+    { line: { ...item, status: 200, cache: hit } },
+    { headers: known, line: { ...item, status: 304, cache: hit } },
+    { method: "HEAD", line: { ...item, status: 200, cache: hit } },
+    { method: "OPTIONS", line: { path: item.path, status: 204 } },
+    { method: "POST", line: { path: item.path, status: 405 } },
+    {
+      path: listPath({ page: 0 }),
+      line: { path: "/api/list-collection-items", status: 400 },
+    },
+    { path: "/none", line: { path: "/none", status: 404 } },
+    { path: "/api/%zz", line: { path: "/api/%zz", status: 404 } },
+  ];
+  const ids = new Set<unknown>();
+  for (const request of requests) {
+    const { path = ITEM, method = "GET", headers = {}, line } = request;
+    const response = await service.get(path, { method, headers });
+    const { id, ms, ...logged } = service.logLines("request").at(-1)!;
+    assert(typeof ms === "number" && ms >= 0);
+    ids.add(id);
+    assertEquals(id, response.headers.get("x-request-id"));
+    assertEquals(logged, {
+      time: new Date(service.clock.now()).toISOString(),
+      level: "info",
+      event: "request",
+      method,
+      bytes: (await response.bytes()).length,
+      ...line,
+    });
+  }
+  assertEquals(ids.size, requests.length);
 });
 
 Deno.test("LOG_CLIENTS names the client of a request", async () => {
@@ -80,7 +60,7 @@ Deno.test("LOG_CLIENTS names the client of a request", async () => {
     const files = { "posts/a.md": "" };
     await using site = await startSite(files, { env: { LOG_CLIENTS } });
     const { service } = site;
-    for (const remote of remotes) await service.get(path, { remote });
+    for (const remote of remotes) await service.get(ITEM, { remote });
     assert(LOG_CLIENTS === "address" || !service.logText.includes("192.0.2"));
     return service.logLines("request").map(({ client }) => client);
   };
@@ -135,21 +115,16 @@ Deno.test("failures and faults are logged with the request's id", async () => {
   await using site = await startSite({ "posts/a.md": "" });
   const { service, gh } = site;
   gh.fault = { kind: "status", status: 500 };
-  const failed = await service.get(path);
+  const failed = await service.problem(ITEM);
   service.services.sourceOf("octo").resolve = () =>
     Promise.reject(new TypeError("canary"));
-  const faulty = await service.get(path);
+  const faulty = await service.problem(ITEM);
 
-  const lines = [
-    ...service.logLines("request failed"),
-    ...service.logLines("internal error"),
-  ];
-  assertEquals(
-    lines.map(({ level, id, code, error }) => [level, id, code ?? error]),
-    [
-      ["warn", failed.headers.get("x-request-id"), "source-failed"],
-      ["error", faulty.headers.get("x-request-id"), "TypeError"],
-    ],
-  );
-  assertMatch(String(lines[1]?.at), /^[a-z_]+\.ts:\d+$/);
+  const [failure] = service.logLines("request failed");
+  const { level, id, code } = failure!;
+  assertEquals([level, id, code], ["warn", failed.requestId, "source-failed"]);
+  const [fault] = service.logLines("internal error");
+  const seen = [fault?.level, fault?.id, fault?.error];
+  assertEquals(seen, ["error", faulty.requestId, "TypeError"]);
+  assertMatch(String(fault?.at), /^[a-z_]+\.ts:\d+$/);
 });

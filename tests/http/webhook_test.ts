@@ -44,44 +44,40 @@ async function settled({ services }: TestService): Promise<void> {
 
 Deno.test("a genuine delivery checks a repository in use", async () => {
   await using site = await startSite(FILES, {
-    env: { ...ENV, MISSES_PER_MINUTE: "4" },
+    env: { ...ENV, MISSES_PER_MINUTE: "2" },
   });
   const { gh, service } = site;
   await service.list();
   const remote = "203.0.113.9";
   const first = push();
-  const signature = signed(first);
-  const capitals = signature.replace(/\w+$/, (hex) => hex.toUpperCase());
-  const withSignature = (value: string) => ({ "x-hub-signature-256": value });
+  const signature = { "x-hub-signature-256": signed(first) };
   const forged = "401 signature-invalid";
-  type Row = [
-    status: string,
-    checks: number,
-    body: string,
-    headers?: Record<string, string>,
-  ];
+  type Row = {
+    status: string;
+    checks: number;
+    body: string;
+    headers?: Record<string, string>;
+  };
   const rows: Row[] = [
-    ["202", 1, first],
-    ["202", 1, first, { "x-github-delivery": "another" }],
-    ["202", 1, first, withSignature(capitals)],
-    ["202", 0, push("octo/other")],
-    ["204", 0, push(), { "x-github-event": "ping" }],
-    ["400 invalid-parameters", 0, "no json"],
-    [forged, 0, push(), withSignature(signature)],
-    [forged, 0, first, withSignature("")],
-    [forged, 0, first.slice(0, -1), withSignature(signature)],
-    [forged, 0, "", withSignature(signature)],
-    ["202", 1, push()],
+    { status: "202", checks: 1, body: first },
+    { status: "202", checks: 0, body: push("octo/other") },
+    {
+      status: "204",
+      checks: 0,
+      body: push(),
+      headers: { "x-github-event": "ping" },
+    },
+    { status: "400 invalid-parameters", checks: 0, body: "no json" },
+    { status: forged, checks: 0, body: push(), headers: signature },
+    { status: forged, checks: 0, body: "", headers: signature },
+    { status: "202", checks: 1, body: push() },
   ];
-  for (const [status, checks, body, headers] of rows) {
+  for (const { status, checks, body, headers } of rows) {
     service.clock.advance(1_000);
     gh.resetCounts();
-    assertEquals([body, await deliver(service, body, headers, { remote })], [
-      body,
-      status,
-    ]);
+    const answer = await deliver(service, body, headers, { remote });
     await settled(service);
-    assertEquals([body, headers, gh.requests.length], [body, headers, checks]);
+    assertEquals([body, answer, gh.requests.length], [body, status, checks]);
   }
   const unknown = listPath({ repo: "absent" });
   assertEquals((await service.get(unknown, { remote })).status, 429);
@@ -110,8 +106,8 @@ Deno.test("the same X-GitHub-Delivery causes one check", async () => {
     [id, 0],
     [null, 1],
     [null, 1],
-    ["x".repeat(10_000), 1],
-    ["x".repeat(10_001), 0],
+    ["x".repeat(64), 1],
+    ["x".repeat(65), 0],
   ];
   // A delivery that is not valid is not remembered.
   const forged = { "x-github-delivery": id, "x-hub-signature-256": signed("") };
@@ -133,20 +129,17 @@ Deno.test("a rename with a transfer checks the former name too", async () => {
   await using site = await startSite(FILES, { env: ENV });
   const { gh, service } = site;
   await service.list();
-  const changes = {
-    repository: { name: { from: "site" } },
-    owner: { from: { user: { login: "octo" } } },
-  };
   const body = JSON.stringify({
     repository: { full_name: "Octo-Org/new" },
-    changes,
+    changes: {
+      repository: { name: { from: "site" } },
+      owner: { from: { user: { login: "octo" } } },
+    },
   });
   gh.rename("octo/site", "Octo-Org/new");
   gh.add("octo/site", null);
-  assertEquals(
-    await deliver(service, body, { "x-github-event": "repository" }),
-    "202",
-  );
+  const event = { "x-github-event": "repository" };
+  assertEquals(await deliver(service, body, event), "202");
   await settled(service);
   assertEquals(await freshnessOf(site), [409, "repository-empty"]);
 });
@@ -158,10 +151,8 @@ Deno.test("a check that was sent before a delivery does not count", async () => 
     if (isKnown) await service.list();
     service.clock.advance(60_000);
     gh.resetCounts();
-    const [answered, held] = [
-      Promise.withResolvers<void>(),
-      Promise.withResolvers<void>(),
-    ];
+    const answered = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
     gh.intercept = async (_, { kind }, real) => {
       if (kind !== "commit") return null;
       gh.intercept = null;
@@ -185,66 +176,46 @@ Deno.test("a check that was sent before a delivery does not count", async () => 
   }
 });
 
-Deno.test("a push shows after its delivery", async () => {
+Deno.test("a branch that was missing shows after its delivery", async () => {
   await using site = await startSite(FILES, { env: ENV });
-  const { repository, service } = site;
   const newBranch = listPath({ branch: "new" });
-  await freshnessOf(site);
-  await repository.commit({ "posts/b.md": "" });
-  assertEquals((await freshnessOf(site))[0], "a", "no delivery, no check");
-  assertEquals(await deliver(service, push("OCTO/Site")), "202");
-  await settled(service);
-  assertEquals((await freshnessOf(site))[0], "a b");
-
-  assertEquals(await freshnessOf(site, newBranch), [404, "branch-not-found"]);
-  await repository.branch("new");
-  assertEquals(
-    (await freshnessOf(site, newBranch))[0],
-    404,
-    "no delivery, no check",
-  );
-  service.clock.advance(1_000);
-  assertEquals(await deliver(service, push()), "202");
-  await settled(service);
-  assertEquals((await freshnessOf(site, newBranch))[0], "a b");
+  const missing = [404, "branch-not-found"];
+  assertEquals(await freshnessOf(site, newBranch), missing);
+  await site.repository.branch("new");
+  assertEquals(await freshnessOf(site, newBranch), missing, "no delivery");
+  assertEquals(await deliver(site.service, push("OCTO/Site")), "202");
+  await settled(site.service);
+  assertEquals((await freshnessOf(site, newBranch))[0], "a");
 });
 
 Deno.test("a body over 25 MiB is 413, announced or not", async () => {
   await using service = await startService({ env: ENV });
-  const port = service.listen();
-  const status = async (
-    bytes: number,
-    toBody: (body: Uint8Array<ArrayBuffer>) => BodyInit,
-  ) => {
-    const body = new Uint8Array(bytes).fill(32);
+  const maxBytes = 25 << 20;
+  const bodyOf = (length: number) => {
+    const body = new Uint8Array(length).fill(32);
     encoder.encodeInto(push(), body);
-    const type = {
+    return body;
+  };
+  const statusOf = async (
+    body: Uint8Array<ArrayBuffer>,
+    announced: number | null = null,
+  ) => {
+    const headers = new Headers({
       "content-type": "application/json",
       "x-github-event": "push",
-    };
-    const headers = { ...type, "x-hub-signature-256": signed(body) };
-    const init = { method: "POST", headers, body: toBody(body) };
-    const response = await fetch(`http://127.0.0.1:${port}${PATH}`, init);
-    await response.body?.cancel();
+      "x-hub-signature-256": signed(body),
+    });
+    if (announced !== null) headers.set("content-length", `${announced}`);
+    const response = await service.send(PATH, {
+      method: "POST",
+      headers,
+      body,
+    });
     return response.status;
   };
-  assertEquals(await status(25 << 20, (body) => body), 202);
-  assertEquals(
-    await status((25 << 20) + 1, (body) => ReadableStream.from([body])),
-    413,
-  );
-  // Refused by its announced length alone: nothing of the body is sent.
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = [
-    `POST ${PATH} HTTP/1.1`,
-    "Host: localhost",
-    "Content-Length: 26214401",
-  ];
-  const lines = [...head, `X-Hub-Signature-256: ${signed("")}`, "", ""];
-  await connection.write(encoder.encode(lines.join("\r\n")));
-  const start = new Uint8Array(12);
-  await connection.read(start);
-  assertEquals(new TextDecoder().decode(start), "HTTP/1.1 413");
+  assertEquals(await statusOf(bodyOf(maxBytes)), 202);
+  assertEquals(await statusOf(bodyOf(maxBytes + 1)), 413);
+  assertEquals(await statusOf(bodyOf(1_000), maxBytes + 1), 413);
 });
 
 Deno.test("deliveries check a repository at most once a second", async () => {
@@ -353,25 +324,16 @@ Deno.test("the webhook exists only if a secret is set", async () => {
   await using without = await startService({ env: { LOG_LEVEL: "silent" } });
   await using service = await startService({ env: ENV });
   for (const path of [PATH, `${PATH}/`, "/api//webhooks///github//"]) {
-    for (const method of ["GET", "HEAD", "PUT", "DELETE", "POST", "OPTIONS"]) {
-      const status = (await without.get(path, { method })).status;
-      assertEquals([method, status], [
-        method,
-        method === "OPTIONS" ? 204 : 404,
-      ]);
+    for (const method of ["GET", "PUT", "POST", "OPTIONS"]) {
+      const isPreflight = method === "OPTIONS";
+      const { status } = await without.get(path, { method });
+      assertEquals([method, status], [method, isPreflight ? 204 : 404]);
       if (method === "POST") continue;
       const answer = await service.get(path, { method });
-      assertEquals([method, answer.status], [
-        method,
-        method === "OPTIONS" ? 204 : 405,
-      ]);
+      assertEquals([method, answer.status], [method, isPreflight ? 204 : 405]);
       assertEquals(answer.headers.get("allow"), "POST, OPTIONS");
     }
   }
-  assertEquals(
-    (await service.get("/api/health", { method: "POST" })).status,
-    405,
-  );
 });
 
 testOnEachStore(
@@ -417,8 +379,8 @@ async function receive(
 }
 
 /** Whether a webhook with these secrets takes a body, as a ping. */
-const isTaken = (secrets: string[], signature: string | null, body = BODY) =>
-  receive(body, { event: "ping", secrets, signature }).then(
+const isTaken = (secrets: string[], signature: string | null) =>
+  receive(BODY, { event: "ping", secrets, signature }).then(
     () => true,
     ({ code }) => code !== "signature-invalid",
   );
@@ -426,22 +388,13 @@ const isTaken = (secrets: string[], signature: string | null, body = BODY) =>
 Deno.test("Webhook takes GitHub's example by any of its secrets", async () => {
   assertEquals(await isTaken([SECRET, "new"], HEADER), true);
   assertEquals(await isTaken(["It's a Secret to everybody"], HEADER), false);
-  assertEquals(
-    await isTaken([SECRET], HEADER, encoder.encode("Hello, World!\n")),
-    false,
-  );
   const bad = [
     null,
     HEX,
-    "sha256=",
-    `sha1=${HEX.slice(0, 40)}`,
     `sha256=${HEX.slice(1)}`,
-    `sha256=8${HEX.slice(1)}`,
     `${HEADER.slice(0, -1)}8`,
     `${HEADER}0`,
-    `${HEADER}, ${HEADER}`,
     `${HEADER.slice(0, -1)}g`,
-    `sha512=${HEX}`,
   ];
   for (const header of bad) {
     assertEquals([header, await isTaken([SECRET], header)], [header, false]);
@@ -452,23 +405,14 @@ function payload(full_name: unknown): string {
   return JSON.stringify({ ref: "refs/heads/x", repository: { full_name } });
 }
 
-Deno.test("Webhook gives the changed repository", async () => {
+Deno.test("Webhook reads JSON and forms", async () => {
   const json = payload("Octo-Org/site.io");
   const name = { owner: "Octo-Org", repo: "site.io", branch: "x" };
-  for (const event of ["push", "create", "delete", "repository", "public"]) {
-    assertEquals(await receive(json, { event }), [name]);
-  }
-  assertEquals(
-    await receive(json, { type: "Application/JSON; charset=utf-8" }),
-    [name],
-  );
-  assertEquals(
-    await receive(`${new URLSearchParams({ payload: json })}`, { type: FORM }),
-    [name],
-  );
-  for (const event of ["ping", "star", "toString", "PUSH"]) {
-    assertEquals(await receive("{", { event }), null);
-  }
+  const type = "Application/JSON; charset=utf-8";
+  assertEquals(await receive(json, { type }), [name]);
+  const form = `${new URLSearchParams({ payload: json })}`;
+  assertEquals(await receive(form, { type: FORM }), [name]);
+  assertEquals(await receive("{", { event: "toString" }), null);
 });
 
 Deno.test("Webhook takes GitHub's own examples of every event", async () => {
@@ -511,15 +455,10 @@ Deno.test("Webhook gives the former name after a rename", async () => {
     [rename("old.site"), "octo/old.site"],
     [transfer("user", "before"), "before/site"],
     [transfer("organization", "Before-Org"), "Before-Org/site"],
-    [undefined, undefined],
-    [null, undefined],
-    ["repository", undefined],
     [{ description: { from: "x" } }, undefined],
     [rename("site"), undefined],
     [rename(".."), undefined],
-    [rename("a\n"), undefined],
     [rename(["x y"]), undefined],
-    [transfer("user", "../x"), undefined],
     [{ owner: { from: null }, repository: { name: null } }, undefined],
   ];
   for (const [changes, former] of rows) {
@@ -555,30 +494,12 @@ Deno.test("Webhook parses long payloads on the content thread", async () => {
 
 Deno.test("Webhook names what is malformed", async () => {
   const json = payload("octo/site");
-  const names = [
-    "site",
-    "octo/",
-    "octo/site/more",
-    "octo/..",
-    "oc to/site",
-    "octo/site\n",
-    `octo/${"a".repeat(101)}`,
-    7,
-    ["octo/site"],
-  ];
+  const names = ["site", "octo/..", "oc to/site", "octo/site\n", 7];
   const latin1 = Uint8Array.from(
     json.replace("refs", "r\xe9fs"),
     (c) => c.charCodeAt(0),
   );
-  const texts = [
-    "",
-    "null",
-    "[]",
-    '"octo/site"',
-    '{"repository":null}',
-    "[".repeat(1e6),
-    latin1,
-  ];
+  const texts = ["", "null", '{"repository":null}', "[".repeat(1e6), latin1];
   type Row = [
     parameter: string,
     body: string | Uint8Array<ArrayBuffer>,
@@ -608,7 +529,7 @@ Deno.test("Webhook names what is malformed", async () => {
 Deno.test("a push checks its branch first, then recent ones", async () => {
   await using site = await startSite(FILES, { env: ENV });
   const { gh, service, repository } = site;
-  const names = Array.from({ length: 30 }, (_, n) => `b${n}`);
+  const names = Array.from({ length: 10 }, (_, n) => `b${n}`);
   for (const name of names) await repository.branch(name);
   for (const branch of names) {
     await service.list({ branch });
@@ -617,10 +538,10 @@ Deno.test("a push checks its branch first, then recent ones", async () => {
   gh.resetCounts();
   const body = JSON.stringify({
     ...JSON.parse(push()),
-    ref: "refs/heads/b7",
+    ref: "refs/heads/b3",
   });
   assertEquals(await deliver(service, body), "202");
   await settled(service);
   const checked = gh.requests.map(({ path }) => path.split("%2F").at(-1));
-  assertEquals(checked.slice(0, 3), ["b7", "b29", "b28"]);
+  assertEquals(checked.slice(0, 3), ["b3", "b9", "b8"]);
 });

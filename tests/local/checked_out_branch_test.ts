@@ -30,15 +30,9 @@ Deno.test("checkedOutBranch() is main for a plain folder", async () => {
     assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
   await isMain("sub", "below a checkout");
   await isMain("absent", "no folder");
-  const refs = [
-    "heads/.invalid",
-    "heads/",
-    "heads/two words",
-    "remotes/origin/dev",
-  ];
-  const heads = [...refs, `heads/${"x".repeat(5000)}`].map((ref) =>
-    `ref: refs/${ref}\n`
-  );
+  const refs = [".invalid", "", "two words", "x".repeat(5000)];
+  const heads = refs.map((ref) => `ref: refs/heads/${ref}\n`);
+  heads.push("ref: refs/remotes/origin/dev\n");
   for (const content of [...heads, "", "../../etc/passwd\n"]) {
     await Deno.writeTextFile(`${folder.dir}/.git/HEAD`, content);
     await isMain("", content.slice(0, 40));

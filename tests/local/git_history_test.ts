@@ -8,6 +8,7 @@ import { generateHistory } from "../github/generated_history.ts";
 import { gitEnvironment, GitRepository } from "../github/git_repository.ts";
 import { itemPath, listPath, startService } from "../service.ts";
 import { TestClock } from "../test_clock.ts";
+import { makeSampleFolder } from "./sample_folder.ts";
 
 const LOCAL = { owner: "local", includeHistory: true };
 
@@ -50,7 +51,7 @@ const POSTS = { "posts/a.md": "a", "posts/b.md": "b" };
 
 Deno.test("local history is that of git log -1, with created", async () => {
   await using site = await startCheckout();
-  const { repository, service, folder } = site;
+  const { repository, service } = site;
   await using generated = new GitRepository(null);
   await generated.commit({ "readme.md": "" });
   await generateHistory(generated, { files: 40, commits: 60, seed: 4 });
@@ -58,16 +59,11 @@ Deno.test("local history is that of git log -1, with created", async () => {
   const { items } = await service.list({ ...LOCAL, limit: 100 });
   assertEquals(items.length, 40);
   for (const { path, lastChanged } of items) {
-    const [id, date, name] = (await repository.git(
-      "log",
-      "-1",
-      "--format=%H%n%ct%n%an",
-      "--",
-      path,
-    )).split("\n");
-    assertEquals(lastChanged?.commit, id, path);
-    assertEquals(Date.parse(lastChanged!.date), 1000 * Number(date));
-    assertEquals(lastChanged!.author.name, name);
+    const format = "--format=%H%n%ct%n%an";
+    const last = await repository.git("log", "-1", format, "--", path);
+    const { commit, date, author } = lastChanged!;
+    const shown = [commit, Date.parse(date) / 1000, author.name];
+    assertEquals(shown.join("\n"), last, path);
   }
   const { path } = items[7]!;
   const { created } = await service.item({ ...LOCAL, path });
@@ -75,16 +71,12 @@ Deno.test("local history is that of git log -1, with created", async () => {
   assertEquals(created?.commit, ids.split("\n").at(-1));
 
   const sorted = await service.list({
-    owner: "local",
+    ...LOCAL,
     sort: "-lastChanged.date",
     limit: 100,
   });
-  const dates = new Map(
-    items.map(({ path, lastChanged }) => [path, lastChanged!.date]),
-  );
-  const shown = sorted.items.map(({ path }) => dates.get(path)!);
-  assertEquals(shown, shown.toSorted().reverse());
-  await Deno.stat(folder);
+  const dates = sorted.items.map(({ lastChanged }) => lastChanged!.date);
+  assertEquals(dates, dates.toSorted().reverse());
 });
 
 Deno.test("local history shows a commit that leaves the files", async () => {
@@ -135,15 +127,16 @@ Deno.test("local history needs a checkout of its own", async () => {
   ];
   // The folder above is a checkout. It is not served.
   await Deno.rename(`${folder}/.git`, `${root}/repos/.git`);
-  for (const path of paths) {
-    assertEquals((await service.problem(path)).code, "history-unavailable");
-  }
+  const expectNone = async () => {
+    for (const path of paths) {
+      assertEquals((await service.problem(path)).code, "history-unavailable");
+    }
+  };
+  await expectNone();
   await repository.git("init", "--quiet");
   service.clock.advance(60_000);
   // It has no commit yet.
-  for (const path of paths) {
-    assertEquals((await service.problem(path)).code, "history-unavailable");
-  }
+  await expectNone();
 });
 
 Deno.test({
@@ -157,18 +150,12 @@ Deno.test({
     write: "inherit",
   },
   async fn() {
-    const root = await Deno.makeTempDir();
-    try {
-      await Deno.mkdir(`${root}/site/posts`, { recursive: true });
-      await Deno.writeTextFile(`${root}/site/posts/a.md`, "a");
-      await using service = await startService({
-        env: { LOCAL_REPOS_DIR: root },
-      });
-      const { code } = await service.problem(listPath(LOCAL));
-      assertEquals(code, "history-unavailable");
-    } finally {
-      await Deno.remove(root, { recursive: true });
-    }
+    await using folder = await makeSampleFolder({ "posts/a.md": "a" });
+    await using service = await startService({
+      env: { LOCAL_REPOS_DIR: folder.root },
+    });
+    const path = listPath({ ...LOCAL, repo: "blog" });
+    assertEquals((await service.problem(path)).code, "history-unavailable");
   },
 });
 
@@ -258,35 +245,35 @@ Deno.test("git that does not end is stopped after 10 seconds", async () => {
     env: gitEnvironment(),
   }).output();
   assert(success);
-  const answer = service.problem(listPath(LOCAL));
-  let isOver = false;
-  void answer.finally(() => isOver = true);
-  while (!isOver) {
+  let code: string | null = null;
+  void service.problem(listPath(LOCAL)).then((problem) => code = problem.code);
+  while (code === null) {
     await new Promise((resolve) => setTimeout(resolve, 5));
     service.clock.advance(1_000);
   }
-  assertEquals((await answer).code, "history-unavailable");
+  assertEquals(code, "history-unavailable");
 });
 
 Deno.test("a long process of git is charged its time", async () => {
   await using site = await startCheckout(POSTS);
-  const charged: number[] = [];
-  for (const passesMs of [0, 3_000]) {
+  for (
+    const { takesMs, chargedMs } of [
+      { takesMs: 0, chargedMs: 5 },
+      { takesMs: 3_000, chargedMs: 3_000 },
+    ]
+  ) {
     const clock = new TestClock();
-    const context = backgroundContext("a", undefined, (ms) => {
-      charged.push(ms);
-    });
     // Git runs while its timer is set.
     clock.onTimer = () => {
       clock.onTimer = () => {};
-      clock.advance(passesMs);
+      clock.advance(takesMs);
     };
-    const history = new GitHistory(clock);
-    await history.read(
-      site.folder,
-      { files: [], withCreated: false },
-      context,
-    );
+    const charged: number[] = [];
+    const context = backgroundContext("a", undefined, (ms) => {
+      charged.push(ms);
+    });
+    const query = { files: [], withCreated: false };
+    await new GitHistory(clock).read(site.folder, query, context);
+    assertEquals(charged, [chargedMs]);
   }
-  assertEquals(charged, [5, 3_000]);
 });

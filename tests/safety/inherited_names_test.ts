@@ -1,10 +1,9 @@
-// Names from outside that every object inherits: they are names like all
-// others, wherever one is looked up.
+// Names from outside that every object inherits: in a repository they are names
+// like all others. The tests of each table look one up in it.
 
 import { assertEquals } from "@std/assert";
 import { contentTypeOf } from "../../lib/content/file_names.ts";
-import { ENV as WEBHOOK, push, signed } from "../http/deliveries.ts";
-import { itemPath, listPath, type Parameters } from "../service.ts";
+import { listPath, type Parameters } from "../service.ts";
 import { startSite } from "../site.ts";
 
 const NAMES = [
@@ -30,7 +29,7 @@ for (const name of NAMES) {
     "admin/config.yml":
       `collections:\n  - {name: d, folder: posts, ${name}: 1, format: ${name}}\n`,
   };
-  const env = { MISSES_PER_MINUTE: "0", ...WEBHOOK };
+  const env = { MISSES_PER_MINUTE: "0" };
 
   Deno.test(`${name} is no type, key or parameter that a list knows`, async () => {
     await using site = await startSite(files, { env });
@@ -67,65 +66,16 @@ for (const name of NAMES) {
     assertEquals(facets, { [key]: [{ value: 1, count: 1 }] });
     await service.list({ includeContent: true, includeHtml: true });
 
-    for (
-      const parameter of [
-        "sort",
-        "fields",
-        "facets",
-        `filter[${name}]`,
-        `filter[a][${name}]`,
-      ]
-    ) {
+    const parameters = [
+      "sort",
+      "fields",
+      "facets",
+      `filter[${name}]`,
+      `filter[a][${name}]`,
+    ];
+    for (const parameter of parameters) {
       const { code } = await service.problem(listPath({ [parameter]: name }));
       assertEquals([parameter, code], [parameter, "invalid-parameters"]);
     }
-  });
-
-  Deno.test(`${name} is no known route, code, asset or event`, async () => {
-    await using site = await startSite(files, { env });
-    const { service } = site;
-    const path = `posts/x.${name}`;
-    assertEquals((await service.item({ path })).content, "text");
-    assertEquals(
-      (await service.item({ collection: "posts", slug: name })).name,
-      name,
-    );
-    const raw = await service.get(itemPath({ path, format: "raw" }));
-    assertEquals(raw.headers.get("content-type"), "application/octet-stream");
-    await raw.body?.cancel();
-    assertEquals(
-      (await service.problem(itemPath({ path, format: name }))).status,
-      400,
-    );
-    for (const folder of ["", "api/", "problems/", "assets/1/", "vendor/"]) {
-      assertEquals(
-        (await service.problem(`/${folder}${name}`)).code,
-        "route-not-found",
-      );
-    }
-    const values = [
-      "accept",
-      "accept-encoding",
-      "if-none-match",
-      "range",
-      "x-forwarded-proto",
-    ];
-    const headers = Object.fromEntries(values.map((header) => [header, name]));
-    for (const url of [listPath(), "/client.js", "/"]) {
-      const response = await service.get(url, { headers });
-      assertEquals([url, response.status], [url, 200]);
-      await response.body?.cancel();
-    }
-    const body = push();
-    const signature = {
-      "x-hub-signature-256": signed(body),
-      "x-github-event": name,
-    };
-    const init = { method: "POST", body, headers: signature };
-    assertEquals((await service.get("/api/webhooks/github", init)).status, 204);
-    assertEquals(
-      (await service.send("/api/health", { method: name })).status,
-      405,
-    );
   });
 }

@@ -4,7 +4,6 @@
 
 import { assertEquals } from "@std/assert";
 import { nextRequestId } from "../../lib/http/state.ts";
-import { makeGitRepository } from "../github/git_repository.ts";
 import type { Fault } from "../github/github_faults.ts";
 import {
   itemPath,
@@ -17,11 +16,6 @@ import { type Site, startSite } from "../site.ts";
 
 const TOKEN = "ghp_token";
 const FILES = { "posts/a.md": "canarySecret" };
-const PATHS = [
-  listPath({ includeContent: true }),
-  itemPath({ path: "posts/a.md" }),
-];
-
 /**
  * `octo/site` is private, `octo/void` is internal and has no commit,
  * `octo/none` does not exist.
@@ -169,13 +163,10 @@ Deno.test("a response waits for all of its requests", async () => {
       // Either, so that a service that does not wait fails here and does not
       // hang.
       await Promise.race([reached.promise, answer]);
-      for (const owner of ["other", "another"]) {
-        // Once a request has gone all the way, answers before it have been
-        // read.
-        gh.add(`${owner}/site`, repository);
-        assertEquals(await statusOf(site, listPath({ owner })), 200);
-        await gh.log.until(() => gh.log.inFlight <= 1);
-      }
+      // Once a request has gone all the way, answers before it have been read.
+      gh.add("other/site", repository);
+      assertEquals(await statusOf(site, listPath({ owner: "other" })), 200);
+      await gh.log.until(() => gh.log.inFlight <= 1);
       const requests = gh.requests.filter(({ path }) => isOwn(path)).length;
       const seen = [kind, repo, isAnswered, requests];
       barrier.resolve();
@@ -230,36 +221,10 @@ Deno.test("a private repository costs the miss of a missing one", async () => {
   }
 });
 
-Deno.test("a repository that becomes private takes its branches", async () => {
-  await using other = await makeGitRepository({ "posts/b.md": "public" });
-  await using site = await startWithSecrets();
-  const { service, gh, repository } = site;
-  gh.setVisibility("octo/site", "public");
-  await repository.branch("dev");
-  const paths = [
-    ...PATHS,
-    listPath({ branch: "dev", includeContent: true }),
-    itemPath({ branch: "dev", path: "posts/a.md", format: "raw" }),
-  ];
-  for (const path of paths) assertEquals(await statusOf(site, path), 200);
-
-  gh.setVisibility("octo/site", "private");
-  service.clock.advance(60_000);
-  // One branch is checked while GitHub answers, then it fails: no older
-  // response is sent.
-  assertEquals(await statusOf(site, paths[0]!), 404);
-  gh.fault = { kind: "status", status: 500 };
-  for (const path of paths) {
-    const response = await service.get(path);
-    assertEquals([path, response.status], [path, 404]);
-    assertEquals((await response.text()).includes("canary"), false);
-  }
-
-  gh.fault = null;
-  gh.add("octo/site", other);
-  service.clock.advance(60_000);
-  assertEquals((await service.list()).items.map(({ name }) => name), ["b.md"]);
-});
+const PATHS = [
+  listPath({ includeContent: true }),
+  itemPath({ path: "posts/a.md" }),
+];
 
 const CHANGES: [change: Record<string, string>, status: number][] = [
   [{}, 200],

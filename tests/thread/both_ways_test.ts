@@ -26,6 +26,10 @@ const FILES = {
   "posts/twice.txt": "",
   "rows.csv": "n,t\n1,a b\n10,b\n",
   "posts/x.png": "\u0089PNG\u0000",
+  // The answer for its tree is too large to be read on the serving thread.
+  ...Object.fromEntries(
+    Array.from({ length: 800 }, (_, n) => [`many/${n}${"x".repeat(240)}`, ""]),
+  ),
 };
 
 const LISTS: Parameters[] = [
@@ -33,6 +37,7 @@ const LISTS: Parameters[] = [
   { recursive: false },
   { collection: "/" },
   { collection: "recipes" },
+  { collection: "many" },
   { collection: "recipies" },
   ...[
     "name",

@@ -50,26 +50,6 @@ Deno.test("hits are sent while the content thread is busy", async () => {
   assert(htmlError !== undefined);
 });
 
-Deno.test("hits are sent while a collection is indexed", async () => {
-  await using site = await open();
-  const text = "some words of a post ".repeat(2_000);
-  await site.push(
-    Object.fromEntries(
-      Array.from({ length: 100 }, (_, n) => [`large/${n}.md`, `${n} ${text}`]),
-    ),
-  );
-  await site.service.list({ collection: "posts" });
-  let isPending = true;
-  const search = site.service.list({ collection: "large", search: "post" })
-    .finally(() => isPending = false);
-  for (let count = 0; count < 20; count++) {
-    const response = await site.service.send(HIT);
-    await response.body?.cancel();
-    assertEquals([response.status, isPending], [200, true]);
-  }
-  assertEquals((await search).pagination.totalItems, 100);
-});
-
 Deno.test("a request whose thread ends is answered by the next one", async () => {
   await using site = await open();
   const slow = site.service.item({ path: "posts/slow.md", includeHtml: true });

@@ -3,27 +3,15 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
-import type { DescribeInput } from "../../lib/content/describe.ts";
-import {
-  deriveTask,
-  describeTask,
-  renderTask,
-  selectTask,
-} from "../../lib/content/tasks.ts";
+import { renderTask, selectTask } from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import { FileListBuilder } from "../../lib/source/file_list.ts";
 import { readTreeTask } from "../../lib/source/github/trees.ts";
-import {
-  LIMIT_MS,
-  type Task,
-  TimeLimitError,
-} from "../../lib/thread/compute.ts";
+import { LIMIT_MS, TimeLimitError } from "../../lib/thread/compute.ts";
 import { ContentThread } from "../../lib/thread/content_thread.ts";
-import { inlineCompute } from "./inline_compute.ts";
 import { silentLog } from "../source/open_github.ts";
 import { TestClock } from "../test_clock.ts";
 
-const MIB = 1 << 20;
 /** Takes 20 s and 60 MB: much time, and memory that the thread has. */
 const SLOW = "*a_ ".repeat(1 << 14);
 
@@ -59,71 +47,6 @@ function start(clock: Clock = patientClock) {
   return { thread, render, [Symbol.dispose]: () => thread.close() };
 }
 
-Deno.test("ContentThread gives what the same code gives inline", async () => {
-  using opened = start();
-  const tree = [{ path: "a.md", mode: "100644", sha: "1".repeat(40), size: 1 }];
-  const answer = bytesOf(JSON.stringify({ sha: "", truncated: false, tree }));
-  const bytes = bytesOf("---\nn: 1\n---\n# A\n");
-  const files = [{ id: "a", bytes }, {
-    id: "b",
-    bytes: bytesOf("---\n[\n---\n"),
-  }];
-  const builder = new FileListBuilder();
-  for (const path of ["a.md", "b.md"]) {
-    builder.add({ path, id: "0".repeat(40), size: 1 });
-  }
-  const query = {
-    rule: undefined,
-    sort: "-name",
-    filter: [],
-    facets: [],
-    maxItemBytes: 1,
-  };
-  const run = async <Input, Output>(
-    task: Task<Input, Output>,
-    input: Input,
-  ) => {
-    const options = { client: "a", repository: "octo/site" };
-    // What is moved to the thread is gone.
-    const copy = structuredClone(input);
-    const onThread = await opened.thread.run(task, input, options);
-    assertEquals(
-      onThread,
-      await inlineCompute.run(task, copy, options),
-      task.name,
-    );
-  };
-  await run(readTreeTask, { answer: answer.slice(), isRecursive: true });
-  await run(readTreeTask, { answer, isRecursive: false });
-  const described: DescribeInput = {
-    repository: "octo/site",
-    files: ["a", "b"].map((id) => ({
-      path: `${id}.md`,
-      id,
-      size: 1,
-      frontMatter: true,
-    })),
-    fields: undefined,
-    prefix: "",
-    contentUrlStart: "",
-    webUrlStart: "",
-    maxBytes: 1_000,
-    linkTemplate: undefined,
-    linked: null,
-  };
-  await run(describeTask, described);
-  await run(deriveTask, { repository: "octo/site", files });
-  await run(describeTask, described);
-  await run(renderTask, { repository: "octo/site", files: files.slice(1) });
-  const list = builder.build().bytes;
-  await run(selectTask, {
-    repository: "octo/site",
-    folder: "posts",
-    files: list,
-    ...query,
-  });
-});
-
 Deno.test("ContentThread gives the error that a task throws", async () => {
   using opened = start();
   const input = { answer: bytesOf("[".repeat(40_000)), isRecursive: true };
@@ -156,22 +79,18 @@ Deno.test("ContentThread tries one piece of work twice", async () => {
       size: 1,
     });
   }
-  const filter = Array.from(
-    { length: 20 },
-    () => ["filter[path]", `!**/${"a/".repeat(29)}b`] as const,
-  );
-  const query = {
-    rule: undefined,
-    sort: "path",
-    filter,
-    facets: [],
-    maxItemBytes: 1,
-  };
   const input = {
     repository: "r",
     folder: "posts",
     files: builder.build().bytes,
-    ...query,
+    rule: undefined,
+    sort: "path",
+    filter: Array.from(
+      { length: 20 },
+      () => ["filter[path]", `!**/${"a/".repeat(29)}b`] as const,
+    ),
+    facets: [],
+    maxItemBytes: 1,
   };
   const charged: number[] = [];
   await assertRejects(
@@ -269,33 +188,6 @@ Deno.test("ContentThread is replaced once its heap is full", async () => {
   assertEquals(await opened.render("c"), "<p>c</p>");
 });
 
-Deno.test("ContentThread tries work again whose thread was ended", async () => {
-  using opened = start();
-  const { Worker } = globalThis;
-  const workers: Worker[] = [];
-  globalThis.Worker = class extends Worker {
-    constructor(...parameters: ConstructorParameters<typeof Worker>) {
-      super(...parameters);
-      workers.push(this);
-    }
-  };
-  try {
-    assertEquals(await opened.render("a"), "<p>a</p>");
-    const rendering = opened.render("# long\n".repeat(2_000));
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    workers[0]!.onerror!(
-      new ErrorEvent("error", { cancelable: true, message: "killed" }),
-    );
-    assert(
-      (await rendering).startsWith("<h1"),
-      "the work is done by the next thread",
-    );
-    assertEquals(workers.length, 2);
-  } finally {
-    globalThis.Worker = Worker;
-  }
-});
-
 Deno.test("ContentThread works inline where no worker starts", async () => {
   const { Worker } = globalThis;
   globalThis.Worker = null as never;
@@ -341,26 +233,6 @@ Deno.test("ContentThread ends the wait of a caller that leaves", async () => {
   assertEquals(await opened.render("a", "a"), "<p>a</p>");
 });
 
-Deno.test("ContentThread refuses over 64 waiting tasks of a client", async () => {
-  const clock = new TestClock();
-  using opened = start(clock);
-  const leaving = new AbortController();
-  const run = (client: string) =>
-    opened.thread.run(
-      renderTask,
-      { repository: "r", files: [{ id: "s", bytes: bytesOf("a") }] },
-      { client, signal: leaving.signal },
-    );
-  const waiting = Array.from(
-    { length: 65 },
-    () => assertRejects(() => run("a"), Error, "left"),
-  );
-  await assertRejects(() => run("a"), CollectionsError, "Too many");
-  const other = assertRejects(() => run("b"), Error, "left");
-  leaving.abort(new Error("left"));
-  await Promise.all([...waiting, other]);
-});
-
 Deno.test("ContentThread close() ends what runs and takes nothing more", async () => {
   using opened = start();
   await opened.thread.start();
@@ -369,31 +241,4 @@ Deno.test("ContentThread close() ends what runs and takes nothing more", async (
   opened.thread.close();
   await closed;
   await assertRejects(() => opened.render("a"), Error, "the service stops");
-});
-
-Deno.test("hostile Markdown of 1 MiB ends within its limit", async () => {
-  const fill = (text: string) => text.repeat(MIB / text.length);
-  const hostile = {
-    quotes: fill(">"),
-    lists: fill("- "),
-    brackets: fill("["),
-    images: fill("![["),
-    backticks: Array.from({ length: 1400 }, (_, i) => "`".repeat(i)).join(" "),
-    tables: `${"|a".repeat(500)}\n${"|-".repeat(500)}\n${
-      "|b\n".repeat(300_000)
-    }`,
-    elements: fill("<p><b>"),
-    attributes: fill("<a "),
-    headings: fill("# a\n"),
-    references: `[a]: ${"b".repeat(MIB / 2)}\n\n${"[a] ".repeat(MIB / 10)}`,
-  };
-  using opened = start();
-  for (const [name, text] of Object.entries(hostile)) {
-    const result = await opened.render(text);
-    assert(
-      /^slow$|nested too|too many|refers too/.test(result),
-      `${name}: ${result.slice(0, 80)}`,
-    );
-    assertEquals(await opened.render("*b*"), "<p><em>b</em></p>", name);
-  }
 });

@@ -3,7 +3,7 @@ import {
   BackgroundJobs,
   type JobOptions,
 } from "../../lib/work/background_jobs.ts";
-import { CollectionsError, problem } from "../../lib/errors.ts";
+import { CollectionsError } from "../../lib/errors.ts";
 import { TestClock, turns } from "../test_clock.ts";
 
 /**
@@ -47,36 +47,26 @@ async function rejectsWith(
   return error;
 }
 
-Deno.test("BackgroundJobs goes on for a request that returns", async () => {
-  const { run, end, clock, started, signals } = open();
-  const first = run("a");
-  await turns();
-  clock.advance(8_000);
-  assertEquals(await first, "running");
-  clock.advance(14_999);
-  const second = run("a");
-  clock.advance(1_000);
-  assertEquals(signals.get("a")!.aborted, false, "the second request waits");
-  await end("a");
-  assertEquals([await second, started, clock.timerCount], [
-    "a is done",
-    ["a"],
-    0,
-  ]);
-});
-
-Deno.test("BackgroundJobs stops once no request returns", async () => {
-  const { run, clock, started, signals } = open();
-  const first = run("a");
-  await turns();
-  clock.advance(8_000);
-  assertEquals(await first, "running");
-  clock.advance(15_000);
-  await turns();
-  assertEquals([signals.get("a")!.aborted, clock.timerCount], [true, 0]);
-  void run("a");
-  await turns();
-  assertEquals(started, ["a", "a"], "a stopped job cannot be joined");
+Deno.test("BackgroundJobs goes on while requests return", async () => {
+  for (const returnsAfterMs of [14_999, 15_000]) {
+    const { run, end, clock, started } = open();
+    const first = run("a");
+    await turns();
+    clock.advance(8_000);
+    assertEquals(await first, "running");
+    clock.advance(returnsAfterMs);
+    await turns();
+    const second = run("a");
+    clock.advance(1_000);
+    await turns();
+    await end("a");
+    const isStopped = returnsAfterMs === 15_000;
+    assertEquals([await second, started, clock.timerCount], [
+      "a is done",
+      isStopped ? ["a", "a"] : ["a"],
+      0,
+    ]);
+  }
 });
 
 Deno.test("BackgroundJobs stops once all requests have left", async () => {
@@ -109,37 +99,27 @@ Deno.test("BackgroundJobs runs four jobs of a client, and 128 of all", async () 
   assertEquals(started.length, 128);
 });
 
-Deno.test("BackgroundJobs caches that a collection is too large", async () => {
-  const { run, clock } = open();
-  let runs = 0;
-  const work = () => {
-    runs++;
-    return Promise.reject(
-      problem("collection-too-large", {
-        collection: "posts",
-        why: "more than 3 files",
-      }),
-    );
-  };
-  for (let i = 0; i < 2; i++) {
-    await rejectsWith("collection-too-large", run("a", { work }));
+Deno.test("BackgroundJobs remembers two errors for a time", async () => {
+  const rows = [
+    { code: "collection-too-large", rememberedMs: 24 * 3_600_000 },
+    { code: "query-too-expensive", rememberedMs: 5 * 60_000 },
+    { code: "source-failed", rememberedMs: 0 },
+  ] as const;
+  for (const { code, rememberedMs } of rows) {
+    const { run, clock } = open();
+    let runs = 0;
+    const work = () => {
+      runs++;
+      return Promise.reject(new CollectionsError(code, "It is not sent."));
+    };
+    await rejectsWith(code, run("a", { work }));
+    clock.advance(Math.max(0, rememberedMs - 1));
+    await rejectsWith(code, run("a", { work }));
+    assertEquals([code, runs], [code, rememberedMs > 0 ? 1 : 2]);
+    clock.advance(1);
+    await rejectsWith(code, run("a", { work }));
+    assertEquals([code, runs], [code, rememberedMs > 0 ? 2 : 3]);
   }
-  assertEquals(runs, 1);
-  const fails = () => Promise.reject(new Error(`run ${++runs}`));
-  await assertRejects(() => run("b", { work: fails }), Error, "run 2");
-  await assertRejects(() => run("b", { work: fails }), Error, "run 3");
-
-  const expensive = () =>
-    Promise.reject(
-      runs++ && problem("query-too-expensive", { collection: "posts" }),
-    );
-  for (let i = 0; i < 2; i++) {
-    await rejectsWith("query-too-expensive", run("c", { work: expensive }));
-  }
-  assertEquals(runs, 4);
-  clock.advance(5 * 60_000);
-  await rejectsWith("query-too-expensive", run("c", { work: expensive }));
-  assertEquals(runs, 5);
 });
 
 Deno.test("BackgroundJobs close() aborts all, and takes nothing more", async () => {

@@ -51,19 +51,18 @@ function open() {
 
 Deno.test("readBody() stops at the first piece past its bound", async () => {
   const { read, used } = open();
-  const cases: [maxPieces: number, headers: HeadersInit, pieces: number][] = [
-    [10, {}, 11],
-    [20, {}, 21],
-    [10, { "content-length": `${10 * PIECE + 1}` }, 0],
+  const announced = { "content-length": `${10 * PIECE + 1}` };
+  const rows = [
+    { maxPieces: 10, headers: {}, read: 11 },
+    { maxPieces: 20, headers: {}, read: 21 },
+    { maxPieces: 10, headers: announced, read: 0 },
   ];
-  for (const [maxPieces, headers, expected] of cases) {
+  for (const { maxPieces, headers, read: expected } of rows) {
     const { body, seen } = pieces(1000);
     const maxBytes = maxPieces * PIECE;
     await assertRejects(() => read(body, { maxBytes, headers }), RangeError);
-    assertEquals([seen, used()], [
-      { pieces: expected, isCanceled: true },
-      0,
-    ]);
+    assertEquals(seen, { pieces: expected, isCanceled: true });
+    assertEquals(used(), 0);
   }
   // A body that may be left early may be announced longer.
   const headers = { "content-length": `${11 * PIECE}` };
@@ -91,12 +90,11 @@ Deno.test("readBody() reserves the most that a long body may have", async () => 
   const { memory, read, used, waits } = open();
   const small = await read(16);
   assertEquals([small.bytes.length, used(), waits], [MIB, 0, []]);
-  for (
-    const { mib, first, rest, waited } of [
-      { mib: 1, first: 8, rest: 0, waited: [true, false] },
-      { mib: 9, first: 8, rest: 32, waited: [true, false, true, false] },
-    ]
-  ) {
+  const rows = [
+    { mib: 1, first: 8, rest: 0, waited: [true, false] },
+    { mib: 9, first: 8, rest: 32, waited: [true, false, true, false] },
+  ];
+  for (const { mib, first, rest, waited } of rows) {
     const { body } = pieces(16 * mib + 1);
     let most: number[] = [];
     const watch = new TransformStream({
@@ -137,11 +135,8 @@ Deno.test("readBody() rejects a body that waits or is not read", async () => {
   const others = await memory.first.acquire({ client: "b", weight: 24 * MIB });
   const late = assertRejects(() => read(17), Error, "waiting already");
   const leaving = new AbortController();
-  const left = assertRejects(
-    () => read(17, { signal: leaving.signal }),
-    Error,
-    "left",
-  );
+  const { signal } = leaving;
+  const left = assertRejects(() => read(17, { signal }), Error, "left");
   while (memory.first.waiting < 2) await turns();
   leaving.abort(new Error("left"));
   await left;
@@ -188,12 +183,11 @@ Deno.test("readBody() lets timers run while it reads a long body", async () => {
 
 Deno.test("readBody() lets long bodies grow in place", async () => {
   const { read } = open();
-  for (
-    const { size, resizable } of [
-      { size: MIB, resizable: false },
-      { size: 3 * MIB + 7, resizable: true },
-    ]
-  ) {
+  const rows = [
+    { size: MIB, resizable: false },
+    { size: 3 * MIB + 7, resizable: true },
+  ];
+  for (const { size, resizable } of rows) {
     const given = crypto.getRandomValues(new Uint8Array(64 << 10));
     const whole = Uint8Array.from(
       { length: size },
