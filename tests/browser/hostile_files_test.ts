@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { browserTest, waitUntil } from "./browser.ts";
+import { browserTest, link, shown, waitUntil } from "./browser.ts";
 
 /** Files as people write them, which fill a preview. */
 const FRIENDLY: Record<string, string> = {
@@ -160,7 +160,7 @@ fileTest("no answer stalls the page", async (page) => {
     await page.evaluate(
       `document.querySelector('a[data-path="${name}"]').click()`,
     );
-    await page.locator(".file").getByRole("link", { name: "Request" }).click();
+    await link(page.locator(".file"), "Request").click();
     await page.locator(".file .json").getByText(`"name": "${name}"`).waitFor();
     await page.evaluate(`new Promise((resolve) => {
       const { turns } = meter;
@@ -194,7 +194,7 @@ fileTest(
         `document.querySelector('a[data-path="${name}"]').click()`,
       );
       await page.locator(".file .meta .path", { hasText: name }).waitFor();
-      await page.locator(`.file ${selector}`).first().waitFor();
+      await shown(page, `.file ${selector}`);
     };
     await shows("text.txt", ".block");
     assertEquals(started, 0);
@@ -224,7 +224,7 @@ fileTest(
     await page.evaluate(
       `document.querySelector('a[data-path="tabs.md"]').click()`,
     );
-    await page.locator(".prose td").waitFor();
+    await shown(page, ".prose td");
     assertEquals(await page.locator(".prose p").allTextContents(), ["y", "x"]);
     assertEquals(
       await page.locator(".prose :is(p[tabindex], [accesskey], [inert])")

@@ -9,8 +9,11 @@ import { root } from "../source_files.ts";
 import {
   assertAccessible,
   browserTest,
+  link,
   POSTS,
   saveScreenshot,
+  says,
+  shown,
 } from "./browser.ts";
 import { type ServedSite, waitUntil } from "./browser.ts";
 
@@ -159,13 +162,13 @@ pageTest(
       new URL(page.url()).origin,
     );
 
-    await page.getByRole("link", { name: "flour (2)" }).click();
+    await link(page, "flour (2)").click();
     await page.getByRole("heading", { name: "Posts about flour" }).waitFor();
     assertEquals(await titles.allTextContents(), [
       "Which flour for what",
       "Rain and rye",
     ]);
-    await titles.getByRole("link", { name: "Which flour for what" }).click();
+    await link(titles, "Which flour for what").click();
     await waitUntil(
       page,
       "document.querySelector('article img')?.naturalWidth > 0",
@@ -181,7 +184,7 @@ pageTest(
       "← Grüße aus Köln",
       "→ Rain and rye",
     ]);
-    await neighbors.getByRole("link", { name: "Grüße aus Köln" }).click();
+    await link(neighbors, "Grüße aus Köln").click();
     await page.getByRole("heading", { name: "Grüße aus Köln" }).waitFor();
   },
 );
@@ -212,7 +215,7 @@ pageTest(
     }
     assertEquals(await page.evaluate("globalThis.hit"), undefined);
     assertEquals(await page.locator("h1").allTextContents(), ["A"]);
-    await page.locator("article").getByRole("link", { name: "b" }).click();
+    await link(page.locator("article"), "b").click();
     await page.getByRole("heading", { name: "B" }).waitFor();
     assertEquals(await page.locator("h1").allTextContents(), [
       "B",
@@ -221,7 +224,7 @@ pageTest(
     assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
 
     // A link of "!b" would lead to every other post.
-    await page.getByRole("link", { name: "All posts" }).click();
+    await link(page, "All posts").click();
     const tags = page.getByRole("navigation", { name: "Tags" });
     await tags.getByText("!b (1)").waitFor();
     assertEquals(await tags.getByRole("link").allTextContents(), ["b (1)"]);
@@ -234,7 +237,7 @@ pageTest(
   async (page, _, elsewhere) => {
     const { url, requested } = elsewhere;
     await page.goto(`${url}/?service=${url}/evil&post=2026/apple-days`);
-    await page.locator("article").first().waitFor();
+    await shown(page, "article");
     assertEquals(requested.filter((path) => path.startsWith("/evil")), []);
 
     await page.goto(`${url}/?post=none`);
@@ -243,7 +246,6 @@ pageTest(
       example.replace("http://localhost:8000", "http://127.0.0.1:1"),
     );
     await page.goto(down.url);
-    await page.getByText("The service at http://127.0.0.1:1 does not answer.")
-      .waitFor();
+    await says(page, "The service at http://127.0.0.1:1 does not answer.");
   },
 );
