@@ -138,7 +138,7 @@ const BLOG = {
 pageTest(
   "the example page is a blog: index, tags, posts, neighbours",
   BLOG,
-  async (page) => {
+  async (page, site) => {
     const titles = page.locator("article h2");
     await titles.first().waitFor();
     const dates = await page.locator("article time").allTextContents();
@@ -186,6 +186,16 @@ pageTest(
     ]);
     await link(neighbors, "Grüße aus Köln").click();
     await page.getByRole("heading", { name: "Grüße aus Köln" }).waitFor();
+    const paths = site.service.logLines("request").map(({ path }) => path);
+    // A list, a post with its picture, and what makes its HTML safe.
+    assertEquals(
+      new Set(paths),
+      new Set([
+        "/api/list-collection-items",
+        "/vendor/dompurify.js",
+        "/api/get-item-content",
+      ]),
+    );
   },
 );
 

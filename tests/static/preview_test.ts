@@ -114,7 +114,7 @@ Deno.test("convert() of HTML reads it as the service writes it", () => {
   }
 });
 
-Deno.test("convert() of HTML flattens deep elements, and keeps long code", () => {
+Deno.test("convert() of HTML flattens deep elements, cuts long attributes, and keeps long code", () => {
   const deep = `${"<div>".repeat(9_000)}x${"</div>".repeat(9_000)}<i>y</i>`;
   const { nodes, isCut } = fromHtml(deep);
   assertEquals([elementsOf(nodes).length, textOf(nodes), isCut], [
@@ -122,6 +122,7 @@ Deno.test("convert() of HTML flattens deep elements, and keeps long code", () =>
     "xy",
     false,
   ]);
+  assert(fromHtml(`<img alt="${"a".repeat(3_000)}">`).isCut);
   const code = "a\n".repeat(9_000);
   const pre = fromHtml(`<pre>${code}</pre>`);
   assertEquals([pre.isCut, textOf(pre.nodes)], [false, code]);
