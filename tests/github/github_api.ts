@@ -31,19 +31,18 @@ export interface GithubTree {
  */
 export class UnexpectedRequest extends Error {}
 
-/** An error as GitHub words it; `more` are further fields of its body. */
+/** An error as GitHub words it. */
 export function errorReply(
   status: number,
   message: string,
   headers: Record<string, string> = {},
-  more: Record<string, unknown> = {},
 ): Response {
   const body = {
     message,
     documentation_url: "https://docs.github.com/rest",
     status: `${status}`,
   };
-  return jsonReply({ ...body, ...more }, { status, headers });
+  return jsonReply(body, { status, headers });
 }
 
 /** JSON as GitHub labels it. */
