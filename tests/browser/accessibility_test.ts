@@ -264,32 +264,3 @@ browserTest(
     await section.getByText("Drafts").waitFor();
   },
 );
-
-browserTest(
-  "the reference has code in four languages, which can be copied",
-  async (open) => {
-    const permissions = ["clipboard-read", "clipboard-write"];
-    const page = await open("reference", { permissions });
-    const box = page.locator("#getItemContent .code-box");
-    const starts: Record<string, RegExp> = {
-      curl: /^curl --compressed "http/,
-      fetch: /^const response = await fetch\("http/,
-      Client: /client\.getItem\(\{\n\s+owner: "local",\n\s+repo: "blog",/,
-      Python: /^import json\nfrom urllib\.request import urlopen\n/,
-    };
-    assertEquals(
-      await box.getByRole("group").getByRole("button").allInnerTexts(),
-      Object.keys(starts),
-    );
-    for (const [name, start] of Object.entries(starts)) {
-      await box.getByRole("button", { name }).click();
-      await box.getByText("Copy").click();
-      await says(box, "Copied");
-      const text = await page.evaluate<string>(
-        "navigator.clipboard.readText()",
-      );
-      assertMatch(text, start);
-      assertEquals(text.trim(), (await box.locator("pre").innerText()).trim());
-    }
-  },
-);

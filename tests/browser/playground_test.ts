@@ -93,9 +93,6 @@ browserTest(
   "owner/repo alone leads to the whole repository and its own branch",
   async (open) => {
     const page = await open("");
-    assertEquals(await page.locator(".problem").count(), 0);
-    assertEquals(await page.title(), "Repo Collections");
-
     await leadsTo(page, "13 items", enter(page, "#repository", "octo/site"));
     assertEquals(
       searchOf(page),
@@ -106,7 +103,6 @@ browserTest(
     await leadsTo(page, "1 item", enter(page, "#repository", "octo/site/docs"));
     await enter(page, "#repository", "nonsense");
     await says(page, "This names no repository at GitHub.");
-    assertEquals(await focused(page, "id"), "repository");
   },
   { branch: "master", env: {} },
 );
@@ -154,7 +150,6 @@ browserTest(
         address,
       );
     }
-    assertMatch(await page.title(), /^p03\.md, posts in octo\/site/);
   },
 );
 
@@ -457,14 +452,9 @@ browserTest(
     await options.click();
     assertEquals(await size.inputValue(), "5");
     await size.press("Escape");
-    assertEquals([await size.isVisible(), await focused(page, "ariaLabel")], [
-      false,
-      "Options",
-    ]);
-    await options.press("Enter");
-    await page.locator("#filter").focus();
     assertEquals(await size.isVisible(), false);
-    await options.click();
+    assertEquals(await focused(page, "ariaLabel"), "Options");
+    await options.press("Enter");
     await leadsTo(page, "12 items", size.selectOption("25"));
   },
 );
@@ -646,6 +636,11 @@ browserTest(
     }
     await fields.getByLabel("path", { exact: true }).click();
     await hasParameter(page, "fields=slug,frontMatter.title");
+    // A list with fields has nothing beside them.
+    assertEquals(
+      (await parametersOf(page)).filter((pair) => /^include/.test(pair)),
+      [],
+    );
     await page.keyboard.press("Escape");
     assertEquals(await focused(page, "ariaLabel"), "Choose fields");
     await rows(page).first().waitFor();
