@@ -849,7 +849,11 @@ const SVG =
 const NOTEBOOK = {
   cells: [
     { cell_type: "markdown", source: ["# Words\n"] },
-    { cell_type: "code", source: "print(1)", outputs: [{ text: ["1\n"] }] },
+    {
+      cell_type: "code",
+      source: "print(1)",
+      outputs: [{ text: ["1\n"] }, { data: { "image/png": "iVB\nORw" } }],
+    },
   ],
   metadata: { kernelspec: { language: "python" } },
 };
@@ -918,6 +922,12 @@ browserTest("every kind of file has its preview", async (open, site) => {
   for (const [name, , selector, shown] of KINDS) {
     await page.locator(`a[data-path="files/${name}"]`).click();
     await shows(selector, shown);
+    if (name === "work.ipynb") {
+      await shows(".words", "# Words");
+      await shows(".hljs.language-python", "print(1)");
+      const picture = file.getByRole("img", { name: "Output" });
+      assertMatch((await picture.getAttribute("src"))!, /;base64,iVBORw$/);
+    }
     if (name !== "data.json") continue;
     await shows("summary", /a:\s*\{ \} 1 key/);
     await file.locator("summary", { hasText: "b:" }).click();

@@ -85,20 +85,6 @@ Deno.test("convert() of JSON shows outer values before inner ones", () => {
   assert(shown.includes('last:"end"') && shown.includes("and 100 more"));
 });
 
-Deno.test("convert() of a notebook has its code, words and outputs", () => {
-  const outputs = [{ text: ["1\n", "2"] }, {
-    data: { "image/png": "iVB\nORw" },
-  }];
-  const cells = [
-    { cell_type: "markdown", source: ["# A\n"] },
-    { cell_type: "code", source: "x", outputs },
-  ];
-  const text = JSON.stringify({ cells });
-  const { nodes } = converted({ kind: "notebook", text });
-  assertEquals(textOf(nodes), "# A\nx1\n2");
-  assert(written(nodes).includes('<img src="data:image/png;base64,iVBORw"'));
-});
-
 Deno.test("convert() of HTML reads it as the service writes it", () => {
   const cases: Record<string, string> = {
     '<p id="a" title="&#x22;&lt;>">x &#x26;amp; y<br>z</p>':
