@@ -10,7 +10,6 @@ import {
   button,
   link,
   saveScreenshot,
-  says,
   shown,
   waitForItems,
 } from "./browser.ts";

@@ -6,7 +6,6 @@ import {
   assertAccessible,
   browserTest,
   link,
-  saveScreenshot,
   shown,
   waitForItems,
 } from "./browser.ts";
@@ -22,7 +21,6 @@ browserTest(
     const text = await page.locator("body").innerText();
     assertMatch(text, /Repo Collections gives a folder of a repository/);
     await assertAccessible(page, "phone");
-    await saveScreenshot(page, "first-phone");
   },
 );
 
@@ -35,7 +33,6 @@ browserTest(
     assert(!/Type owner\/repo/.test(text), text);
     assertMatch(text, /chosen repositories only, and those of acme\./);
     await assertAccessible(page, "chosen");
-    await saveScreenshot(page, "first-chosen");
     await link(page, "octo/site").click();
     await waitForItems(page, "items");
   },
@@ -50,7 +47,6 @@ browserTest("at 400 % zoom the whole page scrolls", async (open) => {
   );
   assert(list! > 500 && whole! > list!, `${list} of ${whole}`);
   await assertAccessible(page, "zoom");
-  await saveScreenshot(page, "first-zoom");
 });
 
 const PRINTED = [
@@ -104,7 +100,6 @@ browserTest(
       "['.brand', '.pages'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON())",
     );
     assert(brand!.right <= links!.left || brand!.bottom <= links!.top);
-    await saveScreenshot(page, "first-problem");
   },
 );
 

@@ -11,7 +11,6 @@ import {
   browserTest,
   link,
   POSTS,
-  saveScreenshot,
   says,
   shown,
 } from "./browser.ts";
@@ -149,7 +148,6 @@ pageTest(
       /^Mrs Hartley/,
     );
     await assertAccessible(page, "index");
-    await saveScreenshot(page, "blog-index");
 
     const feed = page.locator("link[rel=alternate]");
     assertEquals(await feed.getAttribute("type"), "application/atom+xml");
@@ -177,7 +175,6 @@ pageTest(
       "Which flour for what",
     ]);
     await assertAccessible(page, "post");
-    await saveScreenshot(page, "blog-post");
 
     const neighbors = page.getByRole("navigation", { name: "Other posts" });
     assertEquals(await neighbors.getByRole("link").allTextContents(), [

@@ -855,7 +855,6 @@ const NOTEBOOK = {
       outputs: [{ text: ["1\n"] }, { data: { "image/png": "iVB\nORw" } }],
     },
   ],
-  metadata: { kernelspec: { language: "python" } },
 };
 
 /** Files, and what shows that their preview is there. */
