@@ -10,6 +10,7 @@ import { ROWS } from "../../bench/hostile/corpus.ts";
 import { HealthPoller } from "../../bench/hostile/health.ts";
 import { sendHttp1 } from "../../bench/hostile/http1.ts";
 import { Http2Connection } from "../../bench/hostile/http2.ts";
+import { siteOf } from "../../bench/hostile/row.ts";
 import { betterOf, type RowResult } from "../../bench/hostile/rows_phase.ts";
 import { runTask } from "../run_task.ts";
 import { root } from "../source_files.ts";
@@ -63,6 +64,20 @@ Deno.test("ROWS are those that SECURITY.md names for whatever may be used up", a
   const terms = section.matchAll(/^- \*\*(.+?)\*\*/gm).toArray();
   assert(terms.length > 0 && attacked.length >= 6);
   for (const [, term] of terms) assert(attacked.includes(term), term);
+});
+
+Deno.test("siteOf() names a row's own repository", () => {
+  const attack = async () => {};
+  const row = { name: "a", attacker: "author", attack } as const;
+  const local = siteOf({ ...row, folder: () => [] });
+  assertEquals(
+    local.list({ limit: 5, collection: "b c" }),
+    "/api/list-collection-items?owner=local&repo=a&limit=5&collection=b+c",
+  );
+  assertEquals(
+    siteOf(row).item([["path", "a"], ["path", "b"]]),
+    "/api/get-item-content?owner=octo&repo=ordinary&path=a&path=b",
+  );
 });
 
 const ANSWERS: readonly {

@@ -15,10 +15,13 @@ import {
   snippetsFor,
   withTime,
 } from "../../static/assets/requests.ts";
+import { filterOf, filterParts } from "../../static/assets/panel.ts";
 import {
+  closed,
   EMPTY,
   feedParameters,
   filterWords,
+  opened,
   operationUrl,
   parseFilter,
   parsePlace,
@@ -120,6 +123,24 @@ Deno.test("feedParameters() are those of the list, with addresses that have a ho
     queryOf(feedParameters({ ...state, linkTemplate: "http://h/{slug}" })),
     "owner=o&repo=r&collection=p&search=a&format=atom&linkTemplate=http%3A%2F%2Fh%2F%7Bslug%7D",
   );
+});
+
+Deno.test("opened() and closed() leave the list as it is", () => {
+  const state = { ...LIST, page: "2", slug: "a", view: "request" as const };
+  const list = { ...LIST, page: "2", view: "preview" as const };
+  assertEquals(opened(state, "b"), { ...list, path: "b" });
+  assertEquals(closed({ ...state, path: "b" }), list);
+});
+
+Deno.test("filterOf() writes what filterParts() reads", () => {
+  const filters = [
+    ["filter[name]", "*.md"],
+    ["filter[frontMatter.draft]", "!true"],
+    ["filter[frontMatter.a][contains]", "!x"],
+  ] as const;
+  for (const filter of filters) {
+    assertEquals(filterOf(filterParts(filter)), filter);
+  }
 });
 
 Deno.test("snippetsFor() has the client's options as its types want them", () => {
