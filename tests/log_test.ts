@@ -1,5 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { describeError, LineLog, type LogLevel, sinkTo } from "../lib/log.ts";
+import {
+  describeError,
+  LineLog,
+  LOG_LEVELS,
+  type LogLevel,
+  sinkTo,
+} from "../lib/log.ts";
 import { TestClock, turns } from "./test_clock.ts";
 
 /** A log whose output takes a write only when the test allows it. */
@@ -11,11 +17,11 @@ function open(level: LogLevel = "debug") {
     writes.push(new TextDecoder().decode(bytes));
     return blocked;
   }, { level, clock });
-  /** Blocks all writes until the function that it gives is called. */
+  /** Blocks all writes until they are let go. */
   const block = () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    blocked = promise;
-    return resolve;
+    const blocking = Promise.withResolvers<void>();
+    blocked = blocking.promise;
+    return blocking;
   };
   const events = () =>
     writes.join("").split("\n").filter(Boolean).map((line) => JSON.parse(line));
@@ -24,22 +30,17 @@ function open(level: LogLevel = "debug") {
 
 Deno.test("LineLog writes a JSON line an event from its level on", async () => {
   const time = "2026-01-01T00:00:00.000Z";
-  const lines = [
-    { time, level: "debug", event: "one" },
-    { time, level: "info", event: "two", count: 2, none: null },
-    { time, level: "warn", event: "three", text: 'a "line"\nof text' },
-    { time, level: "error", event: "four" },
-  ];
-  for (
-    const [level, from] of [["debug", 0], ["warn", 2], ["silent", 4]] as const
-  ) {
+  const fields = { text: 'a "line"\nof text', none: null };
+  for (const [from, level] of LOG_LEVELS.entries()) {
     const { log, events } = open(level);
-    log.debug("one");
-    log.info("two", { count: 2, missing: undefined, none: null });
-    log.warn("three", { text: 'a "line"\nof text' });
-    log.error("four");
+    log.debug("event", fields);
+    log.info("event", fields);
+    log.warn("event", fields);
+    log.error("event", { ...fields, missing: undefined });
     await log.flush();
-    assertEquals(events(), lines.slice(from));
+    const expected = ["debug", "info", "warn", "error"].slice(from)
+      .map((level) => ({ time, level, event: "event", ...fields }));
+    assertEquals(events(), expected);
   }
 });
 
@@ -58,14 +59,14 @@ Deno.test("LineLog gathers lines for 100 ms or 64 KiB", () => {
 
 Deno.test("LineLog buffers at most 1 MiB and counts dropped lines", async () => {
   const { log, clock, writes, block, events } = open();
-  const release = block();
+  const blocking = block();
   log.info("first");
   clock.advance(100);
   for (let i = 0; i < 3_000; i++) {
     log.line(JSON.stringify({ event: "x".repeat(1_000) }));
   }
   assertEquals(writes.length, 1, "one write is under way");
-  release();
+  blocking.resolve();
   await log.flush();
   const written = events().filter(({ event }) => event.startsWith("x")).length;
   assert(written * 1_013 <= 1 << 20 && written > 1_000, `${written} lines`);
@@ -101,23 +102,24 @@ Deno.test("LineLog close() gives up a blocked reader after a second", async () =
 });
 
 Deno.test("LineLog goes on after a write that fails", async () => {
-  let written = "";
-  const sink = sinkTo({
-    write(bytes) {
-      written += new TextDecoder().decode(bytes.subarray(0, 2));
-      return Promise.resolve(Math.min(2, bytes.length));
-    },
-  });
-  const write = (bytes: Uint8Array) => {
-    if (bytes[0] === "l".charCodeAt(0)) throw new Error("broken pipe");
-    return sink(bytes);
-  };
-  const log = new LineLog(write, { level: "info", clock: new TestClock() });
+  const { log, block, writes } = open();
+  block().reject(new Error("broken pipe"));
   for (const line of ["lost", "written"]) {
     log.line(line);
     await log.flush();
   }
-  assertEquals(written, "written\n");
+  assertEquals(writes, ["lost\n", "written\n"]);
+});
+
+Deno.test("sinkTo() writes all where a file takes a part", async () => {
+  let written = "";
+  await sinkTo({
+    write(bytes) {
+      written += new TextDecoder().decode(bytes.subarray(0, 2));
+      return Promise.resolve(Math.min(2, bytes.length));
+    },
+  })(new TextEncoder().encode("written"));
+  assertEquals(written, "written");
 });
 
 Deno.test("describeError() names the class and position only", () => {

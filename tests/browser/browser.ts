@@ -9,6 +9,7 @@ import type {
   Browser,
   BrowserContext,
   BrowserContextOptions,
+  Locator,
   Page,
 } from "playwright-core";
 import type { GitFiles } from "../github/git_repository.ts";
@@ -177,6 +178,41 @@ export async function waitUntil(page: Page, expression: string): Promise<void> {
  */
 export async function waitForItems(page: Page, text: string): Promise<void> {
   await page.locator(".pager .where", { hasText: text }).waitFor();
+}
+
+/** The link with this name. */
+export function link(
+  within: Page | Locator,
+  name: string | RegExp,
+  exact = false,
+): Locator {
+  return within.getByRole("link", { name, exact });
+}
+
+/** The button with this name. */
+export function button(
+  within: Page | Locator,
+  name: string,
+  exact = false,
+): Locator {
+  return within.getByRole("button", { name, exact });
+}
+
+/** Waits for the first such element, with a text where one is given. */
+export async function shown(
+  within: Page | Locator,
+  selector: string,
+  hasText: string | RegExp = "",
+): Promise<void> {
+  await within.locator(selector, { hasText }).first().waitFor();
+}
+
+/** Waits for a text. */
+export async function says(
+  within: Page | Locator,
+  text: string | RegExp,
+): Promise<void> {
+  await within.getByText(text).waitFor();
 }
 
 /** Writes a picture of the page into the ignored folder `screenshots`. */

@@ -5,7 +5,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   assertAccessible,
   browserTest,
-  saveScreenshot,
+  link,
+  shown,
   waitForItems,
 } from "./browser.ts";
 
@@ -16,11 +17,10 @@ browserTest(
   "a phone shows the name of the product and what it does",
   async (open) => {
     const page = await open("", PHONE);
-    await page.locator(".list tbody").first().waitFor();
+    await shown(page, ".list tbody");
     const text = await page.locator("body").innerText();
     assertMatch(text, /Repo Collections gives a folder of a repository/);
     await assertAccessible(page, "phone");
-    await saveScreenshot(page, "first-phone");
   },
 );
 
@@ -28,13 +28,12 @@ browserTest(
   "a deployment of chosen repositories lists them",
   async (open) => {
     const page = await open("");
-    await page.getByRole("link", { name: "octo/site" }).waitFor();
+    await link(page, "octo/site").waitFor();
     const text = await page.locator(".welcome").innerText();
     assert(!/Type owner\/repo/.test(text), text);
     assertMatch(text, /chosen repositories only, and those of acme\./);
     await assertAccessible(page, "chosen");
-    await saveScreenshot(page, "first-chosen");
-    await page.getByRole("link", { name: "octo/site" }).click();
+    await link(page, "octo/site").click();
     await waitForItems(page, "items");
   },
   { env: { LOCAL_REPOS_DIR: "none", ALLOWED_REPOS: "octo/site,acme/*" } },
@@ -48,18 +47,32 @@ browserTest("at 400 % zoom the whole page scrolls", async (open) => {
   );
   assert(list! > 500 && whole! > list!, `${list} of ${whole}`);
   await assertAccessible(page, "zoom");
-  await saveScreenshot(page, "first-zoom");
 });
 
-browserTest("all of a list is printed", async (open) => {
-  const page = await open(POSTS, { items: "12 items" });
-  await page.emulateMedia({ media: "print" });
-  const cut = await page.evaluate(
-    `[...document.querySelectorAll("body, #app, .panes, .pane.list, .list .body")]
-      .filter((part) => part.scrollHeight > part.clientHeight + 2).map((part) => part.className)`,
-  );
-  assertEquals(cut, []);
-});
+const PRINTED = [
+  { what: "a list", address: POSTS, pane: ".list" },
+  { what: "a request", address: `${POSTS}&view=request`, pane: ".api" },
+];
+
+for (const { what, address, pane } of PRINTED) {
+  browserTest(`all of ${what} is printed`, async (open) => {
+    const page = await open(address, {
+      viewport: { width: 800, height: 600 },
+    });
+    await shown(page, `${pane} .body`);
+    await shown(page, `${pane} :is(tbody, .json)`);
+    await page.emulateMedia({ media: "print" });
+    assertEquals(
+      await page.locator(".pane.list").isVisible(),
+      pane === ".list",
+    );
+    const cut = await page.evaluate(
+      `[...document.querySelectorAll("body, #app, .panes, ${pane}, ${pane} .body")]
+        .filter((part) => part.scrollHeight > part.clientHeight + 2).map((part) => part.className)`,
+    );
+    assertEquals(cut, []);
+  });
+}
 
 browserTest(
   "the first Tab leads to a link that skips the bar",
@@ -87,7 +100,6 @@ browserTest(
       "['.brand', '.pages'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON())",
     );
     assert(brand!.right <= links!.left || brand!.bottom <= links!.top);
-    await saveScreenshot(page, "first-problem");
   },
 );
 
@@ -97,7 +109,7 @@ browserTest(
     const page = await open("reference");
     const note = page.getByText("local/blog is not served here");
     await note.first().waitFor();
-    assertEquals(await page.getByRole("link", { name: "Try it" }).count(), 0);
+    assertEquals(await link(page, "Try it").count(), 0);
   },
   { env: { LOCAL_REPOS_DIR: "none" } },
 );
@@ -106,7 +118,7 @@ browserTest("forced colors show what is selected", async (open) => {
   const page = await open(`${POSTS}&path=posts%2F2025%2Frain-and-rye.md`, {
     items: "12 items",
   });
-  await page.locator(".prose").waitFor();
+  await shown(page, ".prose");
   await page.emulateMedia({ forcedColors: "active" });
   const selected = [
     "tr.current a[data-path]",
@@ -127,8 +139,8 @@ browserTest("reduced motion leaves no motion", async (open) => {
   const page = await open(POSTS, { items: "12 items" });
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.route("**/api/**", () => {});
-  await page.locator("thead").getByRole("link", { name: "Title" }).click();
-  await page.locator(".list .skeleton").waitFor();
+  await link(page.locator("thead"), "Title").click();
+  await shown(page, ".list .skeleton");
   const moving = await page.evaluate("document.getAnimations().length");
   assertEquals(moving, 0);
 });
@@ -154,7 +166,7 @@ browserTest(
   "alerts have one bar each, and looks of their own",
   async (open) => {
     const page = await open("?owner=octo&repo=site&collection=/&path=a.md");
-    await page.locator(".markdown-alert").first().waitFor();
+    await shown(page, ".markdown-alert");
     const looks = await page.evaluate<{ color: string; bars: number }[]>(
       `[...document.querySelectorAll(".markdown-alert")].map((alert) => ({
         color: getComputedStyle(alert).borderLeftColor,
@@ -173,17 +185,3 @@ browserTest(
     },
   },
 );
-
-browserTest("a request is printed without being cut", async (open) => {
-  const page = await open(`${POSTS}&view=request`, {
-    viewport: { width: 800, height: 600 },
-  });
-  await page.locator(".json").waitFor();
-  await page.emulateMedia({ media: "print" });
-  assertEquals(await page.locator(".pane.list").isVisible(), false);
-  const cut = await page.evaluate(
-    `[...document.querySelectorAll("body, #app, .panes, .api, .api .body")]
-      .filter((part) => part.scrollHeight > part.clientHeight + 2).map((part) => part.className)`,
-  );
-  assertEquals(cut, []);
-});

@@ -3,7 +3,7 @@
 // leads to the repository.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { browserTest, POSTS, waitUntil } from "./browser.ts";
+import { browserTest, link, POSTS, shown, waitUntil } from "./browser.ts";
 
 /**
  * What the page adds to the renderer's own safety, which
@@ -86,25 +86,25 @@ browserTest(
     const page = await open(`${POSTS}&path=posts%2F2026%2Ffriendly.md`, {
       viewport,
     });
-    await page.locator(".prose h1").waitFor();
+    await shown(page, ".prose h1");
 
     const images = "[...document.querySelectorAll('.prose img')]";
     await waitUntil(
       page,
       `${images}.filter((image) => image.naturalWidth === 12).length === 3`,
     );
-    await page.locator(".prose .hljs-keyword", { hasText: "const" }).waitFor();
+    await shown(page, ".prose .hljs-keyword", "const");
     assertEquals(await page.locator(".prose .markdown-alert-note").count(), 1);
     assertEquals(
       await page.getByRole("checkbox", { name: "Done" }).isDisabled(),
       true,
     );
-    const elsewhere = page.getByRole("link", { name: "Elsewhere" });
+    const elsewhere = link(page, "Elsewhere");
     assertEquals(
       await elsewhere.getAttribute("rel"),
       "noopener noreferrer nofollow",
     );
-    await page.getByRole("link", { name: "Below" }).click();
+    await link(page, "Below").click();
     assertMatch(page.url(), /#user-content-far-below$/);
     const heading = "document.getElementById('user-content-far-below')";
     await waitUntil(
@@ -112,8 +112,8 @@ browserTest(
       `${heading}.getBoundingClientRect().top < innerHeight`,
     );
     await page.goBack();
-    await page.getByRole("link", { name: "Next", exact: true }).click();
-    await page.locator(".prose h1", { hasText: "Next one" }).waitFor();
+    await link(page, "Next", true).click();
+    await shown(page, ".prose h1", "Next one");
     assertEquals(
       new URL(page.url()).searchParams.get("path"),
       "posts/2026/next.md",
@@ -134,7 +134,7 @@ browserTest(
   "no script of this origin runs in the page but its own",
   async (open, site) => {
     const page = await open(POSTS);
-    await page.locator(".list tbody").waitFor();
+    await shown(page, ".list tbody");
     const raw =
       "api/get-item-content?owner=octo&repo=site&path=evil.js&format=raw";
 
@@ -156,7 +156,7 @@ browserTest(
   "no script of this origin runs as a worker but the page's",
   async (open, site) => {
     const page = await open(`${POSTS}&path=code.js`);
-    await page.locator(".hljs-keyword").waitFor();
+    await shown(page, ".hljs-keyword");
     const raw =
       "api/get-item-content?owner=octo&repo=site&path=code.js&format=raw";
 

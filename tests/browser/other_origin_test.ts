@@ -9,8 +9,10 @@ import { root } from "../source_files.ts";
 import {
   assertAccessible,
   browserTest,
+  link,
   POSTS,
-  saveScreenshot,
+  says,
+  shown,
 } from "./browser.ts";
 import { type ServedSite, waitUntil } from "./browser.ts";
 
@@ -135,7 +137,7 @@ const BLOG = {
 pageTest(
   "the example page is a blog: index, tags, posts, neighbours",
   BLOG,
-  async (page) => {
+  async (page, site) => {
     const titles = page.locator("article h2");
     await titles.first().waitFor();
     const dates = await page.locator("article time").allTextContents();
@@ -146,7 +148,6 @@ pageTest(
       /^Mrs Hartley/,
     );
     await assertAccessible(page, "index");
-    await saveScreenshot(page, "blog-index");
 
     const feed = page.locator("link[rel=alternate]");
     assertEquals(await feed.getAttribute("type"), "application/atom+xml");
@@ -159,13 +160,13 @@ pageTest(
       new URL(page.url()).origin,
     );
 
-    await page.getByRole("link", { name: "flour (2)" }).click();
+    await link(page, "flour (2)").click();
     await page.getByRole("heading", { name: "Posts about flour" }).waitFor();
     assertEquals(await titles.allTextContents(), [
       "Which flour for what",
       "Rain and rye",
     ]);
-    await titles.getByRole("link", { name: "Which flour for what" }).click();
+    await link(titles, "Which flour for what").click();
     await waitUntil(
       page,
       "document.querySelector('article img')?.naturalWidth > 0",
@@ -174,15 +175,24 @@ pageTest(
       "Which flour for what",
     ]);
     await assertAccessible(page, "post");
-    await saveScreenshot(page, "blog-post");
 
     const neighbors = page.getByRole("navigation", { name: "Other posts" });
     assertEquals(await neighbors.getByRole("link").allTextContents(), [
       "← Grüße aus Köln",
       "→ Rain and rye",
     ]);
-    await neighbors.getByRole("link", { name: "Grüße aus Köln" }).click();
+    await link(neighbors, "Grüße aus Köln").click();
     await page.getByRole("heading", { name: "Grüße aus Köln" }).waitFor();
+    const paths = site.service.logLines("request").map(({ path }) => path);
+    // A list, a post with its picture, and what makes its HTML safe.
+    assertEquals(
+      new Set(paths),
+      new Set([
+        "/api/list-collection-items",
+        "/vendor/dompurify.js",
+        "/api/get-item-content",
+      ]),
+    );
   },
 );
 
@@ -212,7 +222,7 @@ pageTest(
     }
     assertEquals(await page.evaluate("globalThis.hit"), undefined);
     assertEquals(await page.locator("h1").allTextContents(), ["A"]);
-    await page.locator("article").getByRole("link", { name: "b" }).click();
+    await link(page.locator("article"), "b").click();
     await page.getByRole("heading", { name: "B" }).waitFor();
     assertEquals(await page.locator("h1").allTextContents(), [
       "B",
@@ -221,7 +231,7 @@ pageTest(
     assertEquals(new URL(page.url()).search, `${POSTS}&branch=main&post=b`);
 
     // A link of "!b" would lead to every other post.
-    await page.getByRole("link", { name: "All posts" }).click();
+    await link(page, "All posts").click();
     const tags = page.getByRole("navigation", { name: "Tags" });
     await tags.getByText("!b (1)").waitFor();
     assertEquals(await tags.getByRole("link").allTextContents(), ["b (1)"]);
@@ -234,7 +244,7 @@ pageTest(
   async (page, _, elsewhere) => {
     const { url, requested } = elsewhere;
     await page.goto(`${url}/?service=${url}/evil&post=2026/apple-days`);
-    await page.locator("article").first().waitFor();
+    await shown(page, "article");
     assertEquals(requested.filter((path) => path.startsWith("/evil")), []);
 
     await page.goto(`${url}/?post=none`);
@@ -243,7 +253,6 @@ pageTest(
       example.replace("http://localhost:8000", "http://127.0.0.1:1"),
     );
     await page.goto(down.url);
-    await page.getByText("The service at http://127.0.0.1:1 does not answer.")
-      .waitFor();
+    await says(page, "The service at http://127.0.0.1:1 does not answer.");
   },
 );

@@ -4,7 +4,15 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import { root } from "../source_files.ts";
-import { browserTest, POSTS, waitForItems } from "./browser.ts";
+import {
+  browserTest,
+  button,
+  link,
+  POSTS,
+  says,
+  shown,
+  waitForItems,
+} from "./browser.ts";
 
 const searchOf = (page: Page) => decodeURIComponent(new URL(page.url()).search);
 const rows = (page: Page) => page.locator(".list a[data-path]");
@@ -73,7 +81,7 @@ browserTest(
     await leadsTo(
       page,
       "5 items",
-      page.getByRole("link", { name: "2025" }).first().click(),
+      link(page, "2025").first().click(),
     );
     const crumbs = page.locator(".crumbs a");
     assertEquals(await crumbs.allTextContents(), ["/", "posts", "2025"]);
@@ -85,9 +93,6 @@ browserTest(
   "owner/repo alone leads to the whole repository and its own branch",
   async (open) => {
     const page = await open("");
-    assertEquals(await page.locator(".problem").count(), 0);
-    assertEquals(await page.title(), "Repo Collections");
-
     await leadsTo(page, "13 items", enter(page, "#repository", "octo/site"));
     assertEquals(
       searchOf(page),
@@ -97,8 +102,7 @@ browserTest(
 
     await leadsTo(page, "1 item", enter(page, "#repository", "octo/site/docs"));
     await enter(page, "#repository", "nonsense");
-    await page.getByText("This names no repository at GitHub.").waitFor();
-    assertEquals(await focused(page, "id"), "repository");
+    await says(page, "This names no repository at GitHub.");
   },
   { branch: "master", env: {} },
 );
@@ -146,7 +150,6 @@ browserTest(
         address,
       );
     }
-    assertMatch(await page.title(), /^p03\.md, posts in octo\/site/);
   },
 );
 
@@ -167,11 +170,11 @@ browserTest(
     assertEquals((await titles(page))[0], "Opening day");
     await sort("Title", "ascending");
     assertEquals((await titles(page))[0], "Apple days");
-    await page.getByRole("link", { name: "Rain and rye" }).click();
-    await page.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
+    await link(page, "Rain and rye").click();
+    await shown(page, "#file-title", "Rain and rye");
 
     const other = await open(page.url());
-    await other.locator("#file-title", { hasText: "Rain and rye" }).waitFor();
+    await shown(other, "#file-title", "Rain and rye");
     assertEquals(await titles(other), await titles(page));
     assertEquals(
       await other.locator("tr.current a[data-path]").innerText(),
@@ -187,7 +190,7 @@ browserTest(
       items: "2 items",
     });
     assertEquals(await titles(named), ["Zoe", "Adam"]);
-    await named.locator("thead").getByRole("link", { name: "Title" }).click();
+    await link(named.locator("thead"), "Title").click();
     await named.locator('th[aria-sort="ascending"]').waitFor();
     await rows(named).first().waitFor();
     assertEquals(await titles(named), ["Adam", "Zoe"]);
@@ -217,7 +220,7 @@ browserTest(
   async (open) => {
     const page = await open("", { items: "12 items" });
 
-    const tag = page.locator(".list tbody").getByRole("link", { name: "news" })
+    const tag = link(page.locator(".list tbody"), "news")
       .first();
     await leadsTo(page, "3 items", tag.click());
     assertEquals(await page.locator(".chips").innerText(), "tags: news ×");
@@ -225,9 +228,7 @@ browserTest(
     const filters =
       "&filter[frontMatter.tags]=news&filter[frontMatter.draft]=false";
     assert(searchOf(page).endsWith(filters), searchOf(page));
-    const chip = page.getByRole("link", {
-      name: "Remove the filter tags: news",
-    });
+    const chip = link(page, "Remove the filter tags: news");
     await leadsTo(page, "10 items", chip.click());
     const hint = await page.locator("#filter").getAttribute("placeholder");
     await leadsTo(
@@ -237,17 +238,15 @@ browserTest(
     );
     await leadsTo(page, "10 items", page.goBack());
 
-    await page.getByRole("button", { name: "Facets" }).click();
-    const facet = page.locator(".facets").getByRole("link", {
-      name: "bakery 3",
-    });
+    await button(page, "Facets").click();
+    const facet = link(page.locator(".facets"), "bakery 3");
     await leadsTo(page, "3 items", facet.click());
     await enter(page, "#filter", "name=nothing");
-    await page.getByText("No item matches the filters.").waitFor();
+    await says(page, "No item matches the filters.");
     await leadsTo(
       page,
       "12 items",
-      page.getByRole("link", { name: "Remove them" }).click(),
+      link(page, "Remove them").click(),
     );
   },
 );
@@ -258,15 +257,15 @@ browserTest(
     const page = await open("", { items: "12 items" });
 
     await enter(page, "#filter", "sourdough");
-    await page.locator(".list mark").first().waitFor();
+    await shown(page, ".list mark");
     const marked = await page.locator(".list mark").allTextContents();
     assertEquals(new Set(marked.map((text) => text.toLowerCase())).size, 1);
     assert(searchOf(page).endsWith("&search=sourdough"), searchOf(page));
 
     await enter(page, "#filter", "nowhere");
     const names = "Look for them in the names of files";
-    await page.getByRole("link", { name: names }).click();
-    await page.getByText("No item matches the filters.").waitFor();
+    await link(page, names).click();
+    await says(page, "No item matches the filters.");
     const filter = "&filter[name][contains]=nowhere";
     assert(searchOf(page).endsWith(filter), searchOf(page));
   },
@@ -299,7 +298,7 @@ browserTest(
       }));
 
     await enter(page, "#filter", "POST 3");
-    const titles = page.getByRole("link", { name: "in titles only" });
+    const titles = link(page, "in titles only");
     await leadsTo(page, "1 item", titles.click());
   },
 );
@@ -315,17 +314,14 @@ browserTest(
       nav.getByRole("link", { name }).first().click();
 
     // What is in a folder is requested when it is opened.
-    const inside = nav.getByRole("button", {
-      name: "Folders in posts",
-      exact: true,
-    });
+    const inside = button(nav, "Folders in posts", true);
     await inside.click();
     await leadsTo(page, "5 items", follow(/^2025/));
     const current = nav.locator("[aria-current]");
     await current.getByText("2025").waitFor();
     assertEquals(await current.count(), 1);
     await inside.click();
-    assertEquals(await nav.getByRole("link", { name: /^2025/ }).count(), 0);
+    assertEquals(await link(nav, /^2025/).count(), 0);
     await leadsTo(page, "12 items", follow(/^posts/));
     await leadsTo(page, "3 items", follow(/^docs/));
     await leadsTo(page, "18 items", follow(/^All files/));
@@ -338,7 +334,7 @@ browserTest(
     await leadsTo(
       narrow,
       "3 items",
-      narrow.locator(".folders").getByRole("link", { name: /^docs/ }).first()
+      link(narrow.locator(".folders"), /^docs/).first()
         .click(),
     );
   },
@@ -348,7 +344,7 @@ browserTest(
   "a data file is a table of its rows",
   async (open) => {
     const page = await open("?owner=octo&repo=site&collection=/&path=m.csv");
-    const rows = page.getByRole("link", { name: "Show its rows" });
+    const rows = link(page, "Show its rows");
     await leadsTo(page, "2 items", rows.click());
 
     const cells = page.locator(".data tbody tr");
@@ -360,7 +356,7 @@ browserTest(
     await page.setViewportSize({ width: 390, height: 844 });
     assert(await cells.first().locator("td").last().isVisible());
     await page.setViewportSize({ width: 1440, height: 900 });
-    await page.getByRole("link", { name: "name" }).click();
+    await link(page, "name").click();
     await leadsTo(page, "1 item", enter(page, "#filter", "ann"));
     assertEquals(await page.locator(".data mark").allTextContents(), ["Ann"]);
   },
@@ -376,7 +372,7 @@ browserTest(
       const facets = new URL(request.url()).searchParams.get("facets");
       if (facets !== null) requests.push(facets);
     });
-    const facets = page.getByRole("button", { name: "Facets" });
+    const facets = button(page, "Facets");
     // A page that repeats its request does so in the time of these.
     const pass = () =>
       page.evaluate(
@@ -392,14 +388,14 @@ browserTest(
       return route.fulfill({ status: 400, body: JSON.stringify(problem) });
     });
     await facets.click();
-    await page.getByText("Cannot count.").waitFor();
+    await says(page, "Cannot count.");
     await pass();
     assertEquals(requests, ["frontMatter.tags"]);
 
     await page.unroute("**facets=**");
     await facets.click();
     await facets.click();
-    await page.locator(".facets").getByRole("link", { name: "a 2" }).waitFor();
+    await link(page.locator(".facets"), "a 2").waitFor();
     // No filter means these: "!" in front negates.
     assertEquals(
       (await page.locator(".facets span").allTextContents()).sort(),
@@ -414,7 +410,7 @@ browserTest(
       "",
     ]);
     await enter(page, "#branch", "none");
-    await page.getByText("There is nothing to count.").waitFor();
+    await says(page, "There is nothing to count.");
     await pass();
     assertEquals(requests.length, 2);
   },
@@ -434,7 +430,7 @@ browserTest(
       viewport,
       items: "1–5 of 12",
     });
-    const next = page.getByRole("link", { name: "Next", exact: true });
+    const next = link(page, "Next", true);
 
     await leadsTo(page, "6–10 of 12", next.press("Enter"));
     assertEquals(await focused(page, "textContent"), "Post 5");
@@ -449,21 +445,16 @@ browserTest(
     await leadsTo(
       page,
       "1–5 of 12",
-      page.getByRole("link", { name: "Show the first page" }).click(),
+      link(page, "Show the first page").click(),
     );
     const options = page.getByLabel("Options");
     const size = page.getByLabel("Rows a page");
     await options.click();
     assertEquals(await size.inputValue(), "5");
     await size.press("Escape");
-    assertEquals([await size.isVisible(), await focused(page, "ariaLabel")], [
-      false,
-      "Options",
-    ]);
-    await options.press("Enter");
-    await page.locator("#filter").focus();
     assertEquals(await size.isVisible(), false);
-    await options.click();
+    assertEquals(await focused(page, "ariaLabel"), "Options");
+    await options.press("Enter");
     await leadsTo(page, "12 items", size.selectOption("25"));
   },
 );
@@ -477,9 +468,9 @@ browserTest(
     const panel = page.locator(".api");
     const json = panel.locator(".json");
     const copy = async (tab: string) => {
-      await panel.getByRole("button", { name: tab }).click();
+      await button(panel, tab).click();
       await panel.locator(".code-head").getByText("Copy").click();
-      await panel.getByText("Copied").waitFor();
+      await says(panel, "Copied");
       return await page.evaluate<string>("navigator.clipboard.readText()");
     };
     const itemsOf = async (name: string, args: string[]) => {
@@ -521,16 +512,16 @@ browserTest(
     const python = `${await copy("Python")}print(json.dumps(answer))`;
     assertEquals(await itemsOf("python3", ["-c", python]), 5);
 
-    await panel.getByRole("button", { name: "Headers" }).click();
+    await button(panel, "Headers").click();
     assertMatch(
       await panel.locator(".headers").innerText(),
       /cache-status\s+collections/i,
     );
-    await json.getByText('"name": "p00.md"').waitFor();
+    await says(json, '"name": "p00.md"');
     // What is closed is not there.
     assertEquals(await json.getByText("totalItems").count(), 0);
     await json.locator("summary", { hasText: "pagination" }).click();
-    await json.getByText('"totalItems": 12').waitFor();
+    await says(json, '"totalItems": 12');
   },
 );
 
@@ -544,7 +535,7 @@ browserTest(
     await page.keyboard.press("ArrowDown");
     assertMatch(`${await focused(page, "textContent")}`, /"repository"/);
     await page.keyboard.press("ArrowRight");
-    await json.getByText('"owner": "octo"').waitFor();
+    await says(json, '"owner": "octo"');
     await page.keyboard.press("ArrowLeft");
     await json.getByText('"owner": "octo"').waitFor({ state: "detached" });
   },
@@ -565,7 +556,7 @@ browserTest(
     await json.getByRole("button", { name: "150 more" }).click();
     await json.getByRole("button", { name: "50 more" }).waitFor();
     await json.locator("summary", { hasText: "frontMatter" }).click();
-    await json.getByText("99,700 more characters").waitFor();
+    await says(json, "99,700 more characters");
   },
   {
     files: Object.fromEntries(
@@ -645,6 +636,11 @@ browserTest(
     }
     await fields.getByLabel("path", { exact: true }).click();
     await hasParameter(page, "fields=slug,frontMatter.title");
+    // A list with fields has nothing beside them.
+    assertEquals(
+      (await parametersOf(page)).filter((pair) => /^include/.test(pair)),
+      [],
+    );
     await page.keyboard.press("Escape");
     assertEquals(await focused(page, "ariaLabel"), "Choose fields");
     await rows(page).first().waitFor();
@@ -656,7 +652,7 @@ browserTest(
       "Post 2",
     ]);
     await rows(page).first().click();
-    await page.locator("#file-title", { hasText: "Post 6" }).waitFor();
+    await shown(page, "#file-title", "Post 6");
     assertMatch(searchOf(page), /&slug=p06$/);
   },
 );
@@ -695,7 +691,7 @@ browserTest(
     // Another operator, and one filter less.
     const sign = row(1).locator("select");
     await leadsTo(page, "1 item", sign.selectOption("<"));
-    const remove = page.getByRole("button", { name: "Remove filter 2" });
+    const remove = button(page, "Remove filter 2");
     await leadsTo(page, "3 items", remove.click());
     assertEquals(await row(1).locator("select").inputValue(), "[exists]");
     const subject = row(1).locator("input").first();
@@ -714,11 +710,11 @@ browserTest(
     const page = await open(`${POSTS}&sort=-frontMatter.date`, {
       items: "12 items",
     });
-    await page.getByRole("link", { name: "Post 10" }).click();
-    await page.locator(".file .prose").waitFor();
-    await page.locator(".file").getByRole("link", { name: "Request" }).click();
+    await link(page, "Post 10").click();
+    await shown(page, ".file .prose");
+    await link(page.locator(".file"), "Request").click();
     const json = page.locator(".file .json");
-    await json.getByText('"path": "posts/p10.md"').waitFor();
+    await says(json, '"path": "posts/p10.md"');
     assertEquals(await parametersOf(page), [
       "owner=octo",
       "repo=site",
@@ -726,7 +722,7 @@ browserTest(
       "includeHtml=true",
     ]);
     await page.getByLabel("includeNeighbors").click();
-    await json.getByText('"next"').waitFor();
+    await says(json, '"next"');
     assertEquals((await parametersOf(page)).slice(-3), [
       "collection=posts",
       "includeNeighbors=true",
@@ -735,12 +731,12 @@ browserTest(
     await page.getByLabel("includeHtml").click();
     await json.getByText('"html"').waitFor({ state: "detached" });
     await enter(page, '.file [name="slug"]', "p03");
-    await json.getByText('"path": "posts/p03.md"').waitFor();
+    await says(json, '"path": "posts/p03.md"');
     // The list is as it was.
     await waitForItems(page, "12 items");
     assertEquals((await titles(page))[0], "Post 11");
-    await page.locator(".file").getByRole("link", { name: "Source" }).click();
-    await page.locator(".file pre", { hasText: "# Post 3" }).waitFor();
+    await link(page.locator(".file"), "Source").click();
+    await shown(page, ".file pre", "# Post 3");
     await page.keyboard.press("Escape");
     await page.locator(".file").waitFor({ state: "detached" });
   },
@@ -755,9 +751,9 @@ browserTest(
         items: "12 items",
       },
     );
-    const feed = page.getByRole("link", { name: "Feed" });
+    const feed = link(page, "Feed");
     assertEquals(await feed.count(), 0);
-    await page.locator(".list tbody").getByRole("link", { name: "news" })
+    await link(page.locator(".list tbody"), "news")
       .first().click();
     await enter(
       page,
@@ -786,10 +782,9 @@ browserTest(
     const changed = page.locator(".list tbody tr").first().locator(".k-date")
       .last();
     assertMatch(await changed.innerText(), /^\d{4}-\d\d-\d\d$/);
-    const header = page.locator("thead").getByRole("link", { name: "Changed" });
+    const header = link(page.locator("thead"), "Changed");
     await header.click();
-    await page.locator('th[aria-sort="descending"]', { hasText: "Changed" })
-      .waitFor();
+    await shown(page, 'th[aria-sort="descending"]', "Changed");
     await rows(page).first().waitFor();
     assertMatch(searchOf(page), /&sort=-lastChanged\.date&/);
     await rows(page).first().click();
@@ -837,14 +832,14 @@ browserTest(
       items: "12 items",
     });
     assertEquals(await page.locator(".api").isVisible(), false);
-    await page.getByRole("link", { name: "Request", exact: true }).click();
-    await page.locator(".api .json").waitFor();
+    await link(page, "Request", true).click();
+    await shown(page, ".api .json");
     assertEquals(await page.locator(".pane.list").isVisible(), false);
     await page.getByText("Parameters").click();
     await page.locator('[name="limit"]').fill("5");
     await page.keyboard.press("Enter");
     await page.locator(".api .json", { hasText: '"items"' }).waitFor();
-    await page.getByRole("link", { name: "List", exact: true }).click();
+    await link(page, "List", true).click();
     await waitForItems(page, "1–5 of 12");
   },
 );
@@ -854,9 +849,12 @@ const SVG =
 const NOTEBOOK = {
   cells: [
     { cell_type: "markdown", source: ["# Words\n"] },
-    { cell_type: "code", source: "print(1)", outputs: [{ text: ["1\n"] }] },
+    {
+      cell_type: "code",
+      source: "print(1)",
+      outputs: [{ text: ["1\n"] }, { data: { "image/png": "iVB\nORw" } }],
+    },
   ],
-  metadata: { kernelspec: { language: "python" } },
 };
 
 /** Files, and what shows that their preview is there. */
@@ -923,6 +921,12 @@ browserTest("every kind of file has its preview", async (open, site) => {
   for (const [name, , selector, shown] of KINDS) {
     await page.locator(`a[data-path="files/${name}"]`).click();
     await shows(selector, shown);
+    if (name === "work.ipynb") {
+      await shows(".words", "# Words");
+      await shows(".hljs.language-python", "print(1)");
+      const picture = file.getByRole("img", { name: "Output" });
+      assertMatch((await picture.getAttribute("src"))!, /;base64,iVBORw$/);
+    }
     if (name !== "data.json") continue;
     await shows("summary", /a:\s*\{ \} 1 key/);
     await file.locator("summary", { hasText: "b:" }).click();
@@ -931,15 +935,14 @@ browserTest("every kind of file has its preview", async (open, site) => {
 
   const keys = await file.locator(".front-matter dt").allTextContents();
   assertEquals(keys, ["title", "nested"]);
-  await page.getByRole("link", { name: "Source" }).click();
+  await link(page, "Source").click();
   await shows("pre", "title: A");
   assertMatch(searchOf(page), /path=files\/front\.md&view=source$/);
   const download = page.waitForEvent("download");
-  await file.getByRole("link", { name: "Download" }).click();
+  await link(file, "Download").click();
   assertEquals((await download).suggestedFilename(), "front.md");
-  const link = await file.getByRole("link", { name: "View on GitHub" })
-    .getAttribute("href");
-  assertEquals(link, `${site.gh.webUrl}/octo/site/blob/main/files/front.md`);
+  const address = await link(file, "View on GitHub").getAttribute("href");
+  assertEquals(address, `${site.gh.webUrl}/octo/site/blob/main/files/front.md`);
 }, {
   files: Object.fromEntries(
     KINDS.map(([name, content]) => [`files/${name}`, content]),
@@ -949,7 +952,7 @@ browserTest("every kind of file has its preview", async (open, site) => {
 browserTest("problems say what to do, and lead there", async (open, site) => {
   const page = await open("?owner=octo&repo=site&collection=post");
   await page.getByRole("heading", { name: "Collection not found" }).waitFor();
-  const about = page.getByRole("link", { name: "About collection-not-found" });
+  const about = link(page, "About collection-not-found");
   assertEquals(
     await about.getAttribute("href"),
     `${site.url}problems/collection-not-found`,
@@ -957,7 +960,7 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   await leadsTo(
     page,
     "12 items",
-    page.getByRole("link", { name: "posts", exact: true }).click(),
+    link(page, "posts", true).click(),
   );
   await enter(page, "#branch", "none");
   await page.getByRole("heading", { name: "Branch not found" }).waitFor();
@@ -969,20 +972,20 @@ browserTest("problems say what to do, and lead there", async (open, site) => {
   await leadsTo(
     page,
     "12 items",
-    page.getByRole("link", { name: "the default branch" }).click(),
+    link(page, "the default branch").click(),
   );
   await page.goto(`${site.url}${POSTS}&limit=1001&branch=a..b`);
-  await page.locator(".errors li", { hasText: "limit" }).waitFor();
+  await shown(page, ".errors li", "limit");
   assertEquals(await page.locator(".errors li").count(), 2);
 
   await leadsTo(page, "12 items", page.goto(site.url + POSTS));
   await page.route("**/api/**", (route) => route.abort());
-  await page.getByRole("link", { name: "Post 1", exact: true }).click();
+  await link(page, "Post 1", true).click();
   await page.getByRole("heading", { name: "The service did not answer" })
     .waitFor();
   await page.unroute("**/api/**");
-  await page.getByRole("button", { name: "Try again" }).click();
-  await page.locator(".file .meta").waitFor();
+  await button(page, "Try again").click();
+  await shown(page, ".file .meta");
 });
 
 browserTest(

@@ -4,7 +4,15 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { browserTest, POSTS, waitForItems } from "./browser.ts";
+import {
+  browserTest,
+  button,
+  link,
+  POSTS,
+  says,
+  shown,
+  waitForItems,
+} from "./browser.ts";
 
 const LIST = `${POSTS}&limit=5`;
 
@@ -51,16 +59,16 @@ browserTest("answers that come late move nothing", async (open, site) => {
   await page.addInitScript(SHIFTS);
   await page.clock.install();
   await page.route("**/api/list-collection-items?**", async (route) => {
-    await page.locator(".api .code-box").waitFor();
+    await shown(page, ".api .code-box");
     await page.clock.runFor(2_000);
-    await page.locator(".list .progress-line").waitFor();
+    await shown(page, ".list .progress-line");
     // What is there without an answer is painted.
     await page.screenshot();
     await route.continue();
   });
   await page.goto(site.url);
   await waitForItems(page, "12 items");
-  await page.locator(".folders .node").first().waitFor();
+  await shown(page, ".folders .node");
   await page.screenshot();
   assertEquals(await page.evaluate("shift"), 0);
 });
@@ -98,13 +106,13 @@ browserTest(
     const page = await open(LIST, { items: "1–5 of 12" });
     await page.route("**/api/**", () => {});
 
-    await page.getByRole("link", { name: "Next", exact: true }).click();
-    await page.locator(".list .skeleton").waitFor();
+    await link(page, "Next", true).click();
+    await shown(page, ".list .skeleton");
     assertEquals(new URL(page.url()).searchParams.get("page"), "2");
     assertEquals(await page.locator(".list a[data-path], .pager").count(), 0);
     assertEquals(await page.locator(".list").getAttribute("aria-busy"), "true");
     assertEquals(await page.locator(".progress").isVisible(), true);
-    await page.getByText(/Still asking the source: \d+ s/).waitFor();
+    await says(page, /Still asking the source: \d+ s/);
 
     // The next request overtakes it.
     await page.unroute("**/api/**");
@@ -143,12 +151,12 @@ for (const code of ["collection-not-ready", "too-many-requests"]) {
       await refuse(page, { title: "Not yet", code, retryAfterSeconds: 20 }, 2);
 
       await page.goto(site.url + LIST);
-      await page.getByText("Not yet. Trying again in 20 s").waitFor();
+      await says(page, "Not yet. Trying again in 20 s");
       assertEquals(await page.locator(".problem").count(), 0);
       await page.clock.runFor(5_000);
-      await page.getByText("Not yet. Trying again in 15 s").waitFor();
+      await says(page, "Not yet. Trying again in 15 s");
       await page.clock.runFor(15_000);
-      await page.getByText("Not yet. Trying again in 20 s").waitFor();
+      await says(page, "Not yet. Trying again in 20 s");
       await page.clock.runFor(20_000);
       await waitForItems(page, "1–5 of 12");
     },
@@ -167,7 +175,7 @@ browserTest(
     await refuse(page, problem, 1);
     await page.goto(site.url + LIST);
     await page.getByRole("heading", { name: "Quota is spent" }).waitFor();
-    await page.getByRole("button", { name: "Try again" }).click();
+    await button(page, "Try again").click();
     await waitForItems(page, "1–5 of 12");
   },
 );

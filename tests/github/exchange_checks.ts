@@ -40,29 +40,21 @@ const PACKAGE = new URL(
   "../../node_modules/@octokit/openapi/",
   import.meta.url,
 );
-/**
- * The described endpoints by their paths, in which `REPOSITORY` stands for the
- * name or the id of one.
- */
-const TEMPLATES: readonly [path: RegExp, template: string, method?: "post"][] =
-  [
-    [/^REPOSITORY$/, "/repos/{owner}/{repo}"],
-    [/^REPOSITORY\/commits\/[^/]+$/, "/repos/{owner}/{repo}/commits/{ref}"],
-    [
-      /^REPOSITORY\/git\/trees\/[^/]+$/,
-      "/repos/{owner}/{repo}/git/trees/{tree_sha}",
-    ],
-    [
-      /^REPOSITORY\/git\/blobs\/[^/]+$/,
-      "/repos/{owner}/{repo}/git/blobs/{file_sha}",
-    ],
-    [/^\/users\/[^/]+\/installation$/, "/users/{username}/installation"],
-    [
-      /^\/app\/installations\/[^/]+\/access_tokens$/,
-      "/app/installations/{installation_id}/access_tokens",
-      "post",
-    ],
-  ];
+const CREATES_TOKEN = "/app/installations/{installation_id}/access_tokens";
+/** The described endpoints. */
+const TEMPLATES = [
+  "/repos/{owner}/{repo}",
+  "/repos/{owner}/{repo}/commits/{ref}",
+  "/repos/{owner}/{repo}/git/trees/{tree_sha}",
+  "/repos/{owner}/{repo}/git/blobs/{file_sha}",
+  "/users/{username}/installation",
+  CREATES_TOKEN,
+];
+const methodOf = (template: string) =>
+  template === CREATES_TOKEN ? "post" : "get";
+/** A template with what stands for each of its parameters. */
+const filled = (template: string) => template.replaceAll(/\{\w+\}/g, "[^/]+");
+
 /** Statuses of any endpoint, which the description does not repeat at each. */
 const ANYWHERE = /^(30[1247]|4(0[0139]|10|22|29|51)|5\d\d)$/;
 /**
@@ -85,13 +77,15 @@ export async function faultsOf(
       "http://github.test",
     );
     const { method, path, status } = exchange;
-    const inside = pathname.replace(
+    // A repository has a name or an id.
+    const named = pathname.replace(
       REPOSITORY_PATH,
-      (_, _name, _id, rest = "") => `REPOSITORY${rest}`,
+      (_, _name, _id, rest = "") => `/repos/octo/site${rest}`,
     );
-    const [, template = "", verb = "get"] = TEMPLATES.find(([path]) =>
-      path.test(inside)
-    ) ?? [];
+    const template = TEMPLATES.find((template) =>
+      new RegExp(`^${filled(template)}$`).test(named)
+    ) ?? "";
+    const verb = methodOf(template);
     const operation = paths[template]?.[verb];
     const fault = (text: string) => [`${method} ${path}, ${status}: ${text}`];
     if (operation === undefined || method !== verb.toUpperCase()) {
@@ -103,7 +97,9 @@ export async function faultsOf(
       parameter.in === "query"
     );
     const unknown = [...searchParams.keys()].find((key) =>
-      !queries.some((q) => q.name === key)
+      !queries.some((q) =>
+        q.name === key
+      )
     );
     if (unknown !== undefined) {
       return fault(
@@ -190,7 +186,8 @@ async function excerpt(): Promise<Description> {
       value;
   add({ $ref: "#/components/schemas/basic-error" });
   const paths = Object.fromEntries(
-    TEMPLATES.map(([, template, method = "get"]) => {
+    TEMPLATES.map((template) => {
+      const method = methodOf(template);
       const { description, parameters, responses } =
         whole.paths[template][method];
       const operation = {

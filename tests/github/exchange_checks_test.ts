@@ -10,47 +10,44 @@ import { TestClock } from "../test_clock.ts";
 import { type Exchange, faultsOf } from "./exchange_checks.ts";
 import { serveRepository } from "./served_repository.ts";
 
+const json = (body: unknown) => new TextEncoder().encode(JSON.stringify(body));
+
 const NOT_FOUND: Exchange = {
   method: "GET",
   path: "/repos/octo/site",
   accept: "application/vnd.github+json",
   status: 404,
   type: "application/json; charset=utf-8",
-  body: new TextEncoder().encode('{"message":"Not Found"}'),
+  body: json({ message: "Not Found" }),
 };
 
+/** Changes of that exchange, and the fault that each is. */
+const CHANGES: readonly (Partial<Exchange> & { fault: string | null })[] = [
+  { fault: null },
+  { path: "/repositories/7/commits/heads%2Fmain", fault: null },
+  {
+    path: "/repositories/7/git/blobs/0",
+    accept: "application/vnd.github.raw+json",
+    fault: null,
+  },
+  { path: "/repos/octo/site/git/trees/main?recursive=1", fault: null },
+  { path: "/repos/octo/site/branches/main", fault: "is not described" },
+  { method: "POST", fault: "is not described" },
+  { path: "/repos/octo/site?page=2", fault: 'the parameter "page"' },
+  { accept: "application/vnd.github.sha", fault: "the media type" },
+  { status: 418, fault: "is not described" },
+  { type: "text/plain", fault: "is text/plain" },
+  { body: json({ message: 404 }), fault: "message must be string" },
+  {
+    path: "/repos/octo/site/git/trees/main",
+    status: 200,
+    body: json({ sha: "0", tree: [] }),
+    fault: "'truncated'",
+  },
+];
+
 Deno.test("faultsOf() finds what GitHub's description does not have", async () => {
-  const tree = { path: "/repos/octo/site/git/trees/main", status: 200 };
-  const rows: [change: Partial<Exchange>, fault: string | null][] = [
-    [{}, null],
-    [{ path: "/repositories/7/commits/heads%2Fmain" }, null],
-    [{
-      path: "/repositories/7/git/blobs/0",
-      accept: "application/vnd.github.raw+json",
-    }, null],
-    [{ path: "/repos/octo/site/branches/main" }, "is not described"],
-    [{ method: "POST" }, "is not described"],
-    [
-      { path: "/repos/octo/site?page=2" },
-      'the parameter "page" is not described',
-    ],
-    [
-      { accept: "application/vnd.github.sha" },
-      'the media type "application/vnd.github.sha"',
-    ],
-    [{ status: 418 }, "is not described"],
-    [{ type: "text/plain" }, "is text/plain"],
-    [
-      { body: new TextEncoder().encode('{"message":404}') },
-      "message must be string",
-    ],
-    [
-      { ...tree, body: new TextEncoder().encode('{"sha":"0","tree":[]}') },
-      "'truncated'",
-    ],
-    [{ ...tree, path: `${tree.path}?recursive=1`, status: 404 }, null],
-  ];
-  for (const [change, fault] of rows) {
+  for (const { fault, ...change } of CHANGES) {
     const faults = await faultsOf([{ ...NOT_FOUND, ...change }]);
     assertEquals([change, faults.length], [change, fault === null ? 0 : 1]);
     assertStringIncludes(faults.join(), fault ?? "");

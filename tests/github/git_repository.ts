@@ -25,7 +25,7 @@ export type GitFiles =
   | Iterable<readonly [path: string, content: GitContent | null]>;
 
 /** One line of `git ls-tree -r -l`. */
-export type ListedEntry = Omit<GitTreeEntry, "name"> & {
+type ListedEntry = Omit<GitTreeEntry, "name"> & {
   readonly path: string;
 };
 

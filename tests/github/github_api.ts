@@ -31,19 +31,18 @@ export interface GithubTree {
  */
 export class UnexpectedRequest extends Error {}
 
-/** An error as GitHub words it; `more` are further fields of its body. */
+/** An error as GitHub words it. */
 export function errorReply(
   status: number,
   message: string,
   headers: Record<string, string> = {},
-  more: Record<string, unknown> = {},
 ): Response {
   const body = {
     message,
     documentation_url: "https://docs.github.com/rest",
     status: `${status}`,
   };
-  return jsonReply({ ...body, ...more }, { status, headers });
+  return jsonReply(body, { status, headers });
 }
 
 /** JSON as GitHub labels it. */
@@ -379,6 +378,13 @@ const HISTORY_QUERY =
   /^query\(\$owner:String!,\$name:String!,\$commit:GitObjectID!(?:,\$after:String)?(?:,\$p\d+:String!)*\)\{repository\(owner:\$owner,name:\$name\)\{object\(oid:\$commit\)\{\.\.\.onCommit\{parents\(first:1\)\{nodes\{oid\}\}((?:\w+:history\(first:1,(?:after:\$after,)?path:\$p\d+\)\{(?:totalCountpageInfo\{endCursorhasNextPage\})?nodes\{oidcommittedDatemessageauthor\{name\}\}\})*)\}\}\}\}$/;
 const HISTORY = /(\w+):history\(first:1,(after:\$after,)?path:\$(p\d+)\)/g;
 
+/** What GraphQL says of a value that it leaves out. */
+const limitError = (...path: string[]) => ({
+  type: "RESOURCE_LIMITS_EXCEEDED",
+  path,
+  message: "Resource limits for this query exceeded.",
+});
+
 /**
  * The histories of a commit, by git, with the simplification that is its
  * default and GitHub's.
@@ -402,12 +408,7 @@ async function historiesOf(
   const values = await Promise.all(
     asked.map(async ([, alias, isPaged, variable], index) => {
       if (index >= double.graphqlMaxObjects) {
-        const message = "Resource limits for this query exceeded.";
-        errors.push({
-          type: "RESOURCE_LIMITS_EXCEEDED",
-          path: ["repository", "object", alias],
-          message,
-        });
+        errors.push(limitError("repository", "object", alias!));
         return [alias, null] as const;
       }
       const path = variables[variable!]!;
@@ -485,12 +486,7 @@ export async function answerGraphql(
     objects!.matchAll(OBJECT),
     ([, alias, oid], index) => {
       if (index >= double.graphqlMaxObjects) {
-        const message = "Resource limits for this query exceeded.";
-        errors.push({
-          type: "RESOURCE_LIMITS_EXCEEDED",
-          path: ["repository", alias],
-          message,
-        });
+        errors.push(limitError("repository", alias!));
         return [alias, null];
       }
       const object = found.git?.store.read(oid!) ?? null;

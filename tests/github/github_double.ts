@@ -81,13 +81,6 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
    * Bytes of the `tree` array's JSON after which a recursive tree is truncated.
    */
   truncateBytes = 7_000_000;
-  /** Status when the GraphQL quota is spent: 200 with `errors`, or 403. */
-  graphqlQuotaStatus: 200 | 403 = 200;
-  /**
-   * How GraphQL names a limit: the first is documented, the second reported
-   * (octokit/plugin-throttling.js#848).
-   */
-  graphqlLimitType: "RATE_LIMITED" | "RATE_LIMIT" = "RATE_LIMITED";
   /**
    * Objects in one query after which GraphQL gives null and an error for the
    * rest.
@@ -302,8 +295,8 @@ export class GithubDouble extends GithubState implements AsyncDisposable {
     const quota = this.quotaOf(account, isGraphql ? "graphql" : "core");
     if (quota.remaining <= 0) {
       const message = "API rate limit exceeded for 127.0.0.1.";
-      return isGraphql && this.graphqlQuotaStatus === 200
-        ? jsonReply({ errors: [{ type: this.graphqlLimitType, message }] })
+      return isGraphql
+        ? jsonReply({ errors: [{ type: "RATE_LIMITED", message }] })
         : errorReply(403, message);
     }
     const reply = parsed.kind === "graphql"

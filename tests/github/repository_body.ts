@@ -4,59 +4,56 @@
 
 import type { HostedRepository } from "./github_state.ts";
 
-/**
- * Of addresses below the repository's own: what follows `_url`'s name, where it
- * differs from that name.
- */
-const REPOSITORY_URLS: Readonly<Record<string, string>> = {
-  archive: "{archive_format}{/ref}",
-  assignees: "assignees{/user}",
-  blobs: "git/blobs{/sha}",
-  branches: "branches{/branch}",
-  collaborators: "collaborators{/collaborator}",
-  comments: "comments{/number}",
-  commits: "commits{/sha}",
-  compare: "compare/{base}...{head}",
-  contents: "contents/{+path}",
-  contributors: "contributors",
-  deployments: "deployments",
-  downloads: "downloads",
-  events: "events",
-  forks: "forks",
-  git_commits: "git/commits{/sha}",
-  git_refs: "git/refs{/sha}",
-  git_tags: "git/tags{/sha}",
-  hooks: "hooks",
-  issue_comment: "issues/comments{/number}",
-  issue_events: "issues/events{/number}",
-  issues: "issues{/number}",
-  keys: "keys{/key_id}",
-  labels: "labels{/name}",
-  languages: "languages",
-  merges: "merges",
-  milestones: "milestones{/number}",
-  notifications: "notifications{?since,all,participating}",
-  pulls: "pulls{/number}",
-  releases: "releases{/id}",
-  stargazers: "stargazers",
-  statuses: "statuses/{sha}",
-  subscribers: "subscribers",
-  subscription: "subscription",
-  tags: "tags",
-  teams: "teams",
-  trees: "git/trees{/sha}",
-};
-const OWNER_URLS: Readonly<Record<string, string>> = {
-  events: "events{/privacy}",
-  followers: "followers",
-  following: "following{/other_user}",
-  gists: "gists{/gist_id}",
-  organizations: "orgs",
-  received_events: "received_events",
-  repos: "repos",
-  starred: "starred{/owner}{/repo}",
-  subscriptions: "subscriptions",
-};
+/** Fields with an address below that of the repository, without `_url`. */
+const REPOSITORY_URLS = [
+  "archive",
+  "assignees",
+  "blobs",
+  "branches",
+  "collaborators",
+  "comments",
+  "commits",
+  "compare",
+  "contents",
+  "contributors",
+  "deployments",
+  "downloads",
+  "events",
+  "forks",
+  "git_commits",
+  "git_refs",
+  "git_tags",
+  "hooks",
+  "issue_comment",
+  "issue_events",
+  "issues",
+  "keys",
+  "labels",
+  "languages",
+  "merges",
+  "milestones",
+  "notifications",
+  "pulls",
+  "releases",
+  "stargazers",
+  "statuses",
+  "subscribers",
+  "subscription",
+  "tags",
+  "teams",
+  "trees",
+];
+const OWNER_URLS = [
+  "events",
+  "followers",
+  "following",
+  "gists",
+  "organizations",
+  "received_events",
+  "repos",
+  "starred",
+  "subscriptions",
+];
 const COUNTS = [
   "forks",
   "open_issues",
@@ -133,13 +130,8 @@ export function ownerBody(owner: string, apiUrl: string) {
   };
 }
 
-function urls(
-  paths: Readonly<Record<string, string>>,
-  base: string,
-): Record<string, string> {
+function urls(names: readonly string[], base: string) {
   return Object.fromEntries(
-    Object.entries(paths).map((
-      [name, path],
-    ) => [`${name}_url`, `${base}/${path}`]),
+    names.map((name) => [`${name}_url`, `${base}/${name}`]),
   );
 }

@@ -7,14 +7,8 @@ import { type GitFiles, makeGitRepository } from "./git_repository.ts";
 import { GithubDouble } from "./github_double.ts";
 
 /**
- * A double that serves one repository; `url` is the API's address of the
- * repository.
- */
-export type ServedRepository = Awaited<ReturnType<typeof serveRepository>>;
-
-/**
- * Makes a repository of these files and serves it as `octo/site`. `await using`
- * closes both, and throws on requests that the double did not expect.
+ * Makes a repository of these files and serves it as `octo/site`. `url` is its
+ * address at the API. `await using` closes both, and throws on requests that the double did not expect.
  */
 export async function serveRepository(
   files: GitFiles,

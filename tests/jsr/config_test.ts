@@ -38,16 +38,12 @@ async function copyConfig() {
         await Deno.utime(join(dir, name), timeMs / 1000, timeMs / 1000);
       }
     },
-    async run(args: readonly string[], env: Record<string, string>) {
-      const options = {
+    async run(args: readonly string[], jsrUrl: string) {
+      const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
         args: [...args],
         cwd: dir,
-        env: { NO_COLOR: "1", ...env },
-      };
-      const { stdout, stderr } = await new Deno.Command(
-        Deno.execPath(),
-        options,
-      ).output();
+        env: { NO_COLOR: "1", JSR_URL: jsrUrl },
+      }).output();
       const [out, err] = [stdout, stderr].map((bytes) =>
         new TextDecoder().decode(bytes).trim()
       );
@@ -59,71 +55,60 @@ async function copyConfig() {
 
 const choose = ["task", "-q", "config"];
 
+/** Runs the service with a configuration, which leaves deno.lock as it is. */
+async function assertServes(
+  copy: Awaited<ReturnType<typeof copyConfig>>,
+  { config, jsrUrl }: { config: string; jsrUrl: string },
+): Promise<void> {
+  const args = ["run", `--config=${config}`, "main.ts"];
+  const { stdout, stderr } = await copy.run(args, jsrUrl);
+  assertEquals(stdout, "200", stderr);
+  assertEquals(
+    await copy.read("deno.lock"),
+    await Deno.readTextFile(join(root, "deno.lock")),
+  );
+}
+
 Deno.test("config takes the published packages if a registry answers", async () => {
   await using registry = await serveRegistry(
     packages.map((name) => join(root, "jsr", name)),
   );
   await using copy = await copyConfig();
-  const env = { JSR_URL: registry.url };
-  const lock = await copy.read("deno.lock");
+  const { url } = registry;
 
-  const said = "JSR answers: using the published packages, which the first " +
-    "start installs";
-  assertEquals(await copy.run(choose, env), {
+  assertEquals(await copy.run(choose, url), {
     stdout: "deno.online.json",
-    stderr: said,
+    stderr: "JSR answers: using the published packages, which the first " +
+      "start installs",
   });
-  const dev = { stdout: "deno.online.dev.json", stderr: "" };
-  assertEquals(await copy.run([...choose, "dev"], env), dev);
+  assertEquals(await copy.run([...choose, "dev"], url), {
+    stdout: "deno.online.dev.json",
+    stderr: "",
+  });
   const config = JSON.parse(await copy.read("deno.online.json"));
   assertEquals([config.links, config.workspace], [undefined, undefined]);
-  const { stdout, stderr } = await copy.run([
-    "run",
-    "--config=deno.online.json",
-    "main.ts",
-  ], env);
-  assertEquals(stdout, "200", stderr);
-  assert(
-    registry.requested.includes("/@fresh/core/2.3.3/mod.ts"),
-    registry.requested.join(),
-  );
-  assertEquals(await copy.read("deno.lock"), lock);
+  await assertServes(copy, { config: "deno.online.json", jsrUrl: url });
+  const { requested } = registry;
+  assert(requested.includes("/@fresh/core/2.3.3/mod.ts"), requested.join());
 });
 
 Deno.test("config takes the stand-ins if no registry answers", async () => {
-  const registry = await serveRegistry([]);
   await using copy = await copyConfig();
-  const env = { JSR_URL: registry.url };
-  const lock = await copy.read("deno.lock");
-  const said = "JSR does not answer: using the stand-ins in jsr/; " +
+  const jsrUrl = "http://127.0.0.1:1";
+  const config = "deno.offline.json";
+  const chosen = () => copy.run(choose, jsrUrl);
+  const stderr = "JSR does not answer: using the stand-ins in jsr/; " +
     "delete deno.offline.json to ask again. The first start installs packages " +
     "from npm";
 
-  assertEquals(await copy.run(choose, env), {
-    stdout: "deno.offline.json",
-    stderr: said,
-  });
-  await registry[Symbol.asyncDispose]();
-  assertEquals(await copy.run(choose, env), {
-    stdout: "deno.offline.json",
-    stderr: "",
-  });
-  const { stdout, stderr } = await copy.run([
-    "run",
-    "--config=deno.offline.json",
-    "main.ts",
-  ], env);
-  assertEquals(stdout, "200", stderr);
-  assertEquals(await copy.read("deno.lock"), lock);
-  await copy.touch(
-    Date.now() - 86_400_001,
-    "deno.json",
-    "deno.lock",
-    "deno.offline.json",
-  );
-  assertEquals((await copy.run(choose, env)).stderr, said);
+  assertEquals(await chosen(), { stdout: config, stderr });
+  assertEquals(await chosen(), { stdout: config, stderr: "" });
+  await assertServes(copy, { config, jsrUrl });
+  const beforeMs = Date.now() - 86_400_001;
+  await copy.touch(beforeMs, "deno.json", "deno.lock", config);
+  assertEquals((await chosen()).stderr, stderr);
   await copy.touch(Date.now() + 60_000, "deno.json");
-  assertEquals((await copy.run(choose, env)).stderr, said);
+  assertEquals((await chosen()).stderr, stderr);
 });
 
 Deno.test("deno.lock names every npm package that is declared", async () => {

@@ -11,6 +11,8 @@ type Item = {
   htmlError?: { message: string };
 };
 
+type Entry = { id: string; rendered: { html: string } };
+
 /**
  * The example's loader. Its client is that of this repository, since no package
  * is installed here.
@@ -44,10 +46,7 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
   );
   const url = `http://127.0.0.1:${service.addr.port}`;
   const collectionLoader = await importLoader();
-  const entries = new Map<
-    string,
-    { id: string; rendered: { html: string } }
-  >();
+  const entries = new Map<string, Entry>();
   let set: string[] = [];
   const dir = await Deno.makeTempDir();
   const publicDir = new URL(`file://${dir}/`);
@@ -55,7 +54,7 @@ Deno.test("collectionLoader() reuses entries by what their HTML depends on, and 
     keys: () => entries.keys(),
     get: (id: string) => entries.get(id),
     delete: (id: string) => entries.delete(id),
-    set(entry: { id: string; rendered: { html: string } }) {
+    set(entry: Entry) {
       set.push(entry.id);
       entries.set(entry.id, entry);
     },

@@ -1,5 +1,6 @@
 // changes() and watch() of the client against a real server. Waiting advances
-// the service's clock.
+// the service's clock. What pages do with them is tested in Chromium, by
+// tests/browser/watch_test.ts.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
@@ -28,10 +29,7 @@ async function startClient(env: Record<string, string> = {}) {
     client: new CollectionsClient(`http://127.0.0.1:${site.service.listen()}`, {
       async fetch(input, init) {
         const { pathname, searchParams } = new URL(String(input));
-        const response = await fetch(input, init).catch((error) => {
-          events.push("no answer");
-          throw error;
-        });
+        const response = await fetch(input, init);
         const since = searchParams.get("since")?.slice(0, 4);
         const path = pathname.replace("/api/list-collection-", "");
         events.push(`${path}${since ? ` ${since}` : ""} ${response.status}`);
@@ -112,36 +110,40 @@ Deno.test("changes() follows a data file as one file", async () => {
   assertEquals(await take(updates, 2), [["all", `+${path}`], [`~${path}`]]);
 });
 
-Deno.test("changes() starts from a commit and skips other folders", async () => {
+Deno.test("changes() of a handle starts from a commit, skips other folders and ends with its signal", async () => {
   await using parts = await startClient();
   const { client, site: { repository } } = parts;
   const since = await repository.head();
+  const stop = new AbortController();
   await repository.commit({ "other/x.md": "" });
-  parts.onWait = () => repository.commit({ "posts/c.md": "" });
-  const updates = client.changes({ ...POSTS, since });
+  parts.onWait = (waits) =>
+    waits === 1
+      ? repository.commit({ "posts/c.md": "" })
+      : stop.abort(new Error("enough"));
+  const updates = client.collection(POSTS).changes({
+    since,
+    signal: stop.signal,
+  });
   assertEquals(await take(updates, 1), [["+posts/c.md"]]);
+  const more = client.collection(POSTS).changes({ signal: stop.signal });
+  await assertRejects(() => take(more, 2), Error, "enough");
 });
 
-Deno.test("changes() lists again where the commit is unknown", async () => {
+Deno.test("changes() lists again where the commit is unknown or too much has changed", async () => {
   await using parts = await startClient();
-  const { client, events } = parts;
-  const updates = client.changes({ ...POSTS, since: "0".repeat(40) });
+  const { client, site: { repository }, events } = parts;
+  const unknown = client.changes({ ...POSTS, since: "0".repeat(40) });
   const all = ["all", "+posts/a.md", "+posts/b.md"];
-  assertEquals(await take(updates, 1), [all]);
+  assertEquals(await take(unknown, 1), [all]);
   assertEquals(events, ["changes 0000 410", "wait 1", "items 200"]);
-});
-
-Deno.test("changes() lists again where too much has changed", async () => {
-  await using parts = await startClient();
-  const { client, site: { repository } } = parts;
   const since = await repository.head();
   const files = Array.from(
     { length: 10_001 },
     (_, n) => [`posts/${n}`, ""] as const,
   );
   await repository.commit(files);
-  const [all] = await take(client.changes({ ...POSTS, since }), 1);
-  assertEquals([all?.[0], all?.length], ["all", 10_004]);
+  const [update] = await take(client.changes({ ...POSTS, since }), 1);
+  assertEquals([update?.[0], update?.length], ["all", 10_004]);
 });
 
 Deno.test("changes() tries again, more slowly, while the service fails", async () => {
@@ -188,99 +190,18 @@ Deno.test("changes() polls old answers at the pace of max-age", async () => {
   assertEquals(waits, [60, 40, 1, 1, 60, 60, 60]);
 });
 
-Deno.test("changes() survives that nothing answers", async () => {
-  const sent: string[] = [];
+Deno.test("changes() survives a time-out", async () => {
+  const answers = [
+    () => Promise.reject(new DOMException("too long", "TimeoutError")),
+    () => Promise.resolve(Response.json({ code: "x" }, { status: 404 })),
+  ];
   const client = new CollectionsClient("http://127.0.0.1:1", {
     wait: () => Promise.resolve(),
-    fetch: (input) => {
-      sent.push(String(input));
-      const timeout = new DOMException("too long", "TimeoutError");
-      return sent.length < 4
-        ? Promise.reject([new TypeError("refused"), timeout][sent.length % 2])
-        : Promise.resolve(Response.json({ code: "x", detail: "" }, {
-          status: 404,
-        }));
-    },
+    fetch: () => answers.shift()!(),
   });
   const changes = client.changes({ ...POSTS, since: "0".repeat(40) });
   await assertRejects(() => take(changes, 1), ProblemError);
-  assertEquals(sent.length, 4);
-});
-
-Deno.test("changes() throws where the branch is deleted", async () => {
-  await using parts = await startClient();
-  const { client, site: { repository } } = parts;
-  await repository.branch("next");
-  parts.onWait = () => repository.deleteBranch("next");
-  const updates = client.changes({ ...POSTS, branch: "next" });
-  const error = await assertRejects(() => take(updates, 2), ProblemError);
-  assertEquals(error.code, "branch-not-found");
-});
-
-Deno.test("changes() ends with the signal's reason", async () => {
-  await using parts = await startClient();
-  const stop = new AbortController();
-  parts.onWait = () => stop.abort(new Error("enough"));
-  const updates = parts.client.changes(POSTS, { signal: stop.signal });
-  await assertRejects(() => take(updates, 2), Error, "enough");
-});
-
-Deno.test("changes() follows a chosen repository", async () => {
-  await using parts = await startClient({ ALLOWED_REPOS: "octo/*" });
-  const { client, site: { repository } } = parts;
-  parts.onWait = () => repository.commit({ "posts/a.md": null });
-  const updates = await take(client.changes(POSTS), 2);
-  assertEquals(updates[1], ["-posts/a.md"]);
-});
-
-/** A page that is visible or not. */
-class Page extends EventTarget {
-  visibilityState = "visible";
-
-  show(state: "visible" | "hidden"): void {
-    this.visibilityState = state;
-    this.dispatchEvent(new Event("visibilitychange"));
-  }
-}
-
-Deno.test("watch() sends nothing while the page is hidden", async () => {
-  const page = new Page();
-  Object.defineProperty(globalThis, "document", {
-    value: page,
-    configurable: true,
-  });
-  try {
-    await using parts = await startClient();
-    const { client, site: { repository }, events } = parts;
-    const hidden = Promise.withResolvers<void>();
-    const shown = Promise.withResolvers<void>();
-    parts.onWait = async () => {
-      await repository.commit({ "posts/c.md": "" });
-      page.show("hidden");
-      setTimeout(hidden.resolve, 20);
-    };
-    const since = await repository.head();
-    const stop = client.watch({ ...POSTS, since }, (update) => {
-      events.push(...pathsOf(update));
-      shown.resolve();
-    });
-    await hidden.promise;
-    events.push("hidden");
-    parts.onWait = () => {};
-    page.show("visible");
-    await shown.promise;
-    stop();
-    const id = since.slice(0, 4);
-    assertEquals(events.slice(0, 5), [
-      `changes ${id} 200`,
-      "wait 60",
-      "hidden",
-      `changes ${id} 200`,
-      "+posts/c.md",
-    ]);
-  } finally {
-    Reflect.deleteProperty(globalThis, "document");
-  }
+  assertEquals(answers, []);
 });
 
 Deno.test("watch() stops when its function or its signal says so", async () => {
@@ -289,12 +210,14 @@ Deno.test("watch() stops when its function or its signal says so", async () => {
     const { client, events } = parts;
     const controller = new AbortController();
     if (how === "at once") controller.abort();
-    const updates: CollectionUpdate[] = [];
     const waiting = Promise.withResolvers<void>();
-    const stop = client.watch(POSTS, (update) => updates.push(update), {
-      signal: controller.signal,
-      onError: (error) => events.push(`error ${error}`),
-    });
+    const stop = client.collection(POSTS).watch(
+      (update) => events.push(...pathsOf(update)),
+      {
+        signal: controller.signal,
+        onError: (error) => events.push(`error ${error}`),
+      },
+    );
     parts.onWait = () => {
       if (how === "function") stop();
       else controller.abort();
@@ -302,26 +225,31 @@ Deno.test("watch() stops when its function or its signal says so", async () => {
     };
     if (how === "at once") setTimeout(waiting.resolve, 20);
     await waiting.promise;
-    assertEquals(updates.length, how === "at once" ? 0 : 1);
     assertEquals(
       events.map((event) => event.split(" ")[0]),
-      how === "at once" ? [] : ["items", "changes", "wait"],
+      how === "at once"
+        ? []
+        : ["items", "+posts/a.md", "+posts/b.md", "changes", "wait"],
     );
   }
 });
 
 Deno.test("watch() gives onError what ends it", async () => {
-  await using parts = await startClient();
-  const { client } = parts;
-  const missing = Promise.withResolvers<unknown>();
-  client.watch({ ...POSTS, branch: "none" }, () => {}, {
-    onError: missing.resolve,
-  });
-  assert(await missing.promise instanceof ProblemError);
-  const thrown = Promise.withResolvers<unknown>();
+  await using parts = await startClient({ ALLOWED_REPOS: "octo/*" });
+  const { client, site: { repository } } = parts;
   const fault = new Error("a fault of the page");
-  client.watch(POSTS, () => {
+  const update = () => {
     throw fault;
-  }, { onError: thrown.resolve });
-  assertEquals(await thrown.promise, fault);
+  };
+  await repository.branch("next");
+  parts.onWait = () => repository.deleteBranch("next");
+  const errorOf = (branch: string, callback: () => void) => {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    client.watch({ ...POSTS, branch }, callback, { onError: resolve });
+    return promise;
+  };
+  assertEquals(await errorOf("main", update), fault);
+  const error = await errorOf("next", () => {});
+  assert(error instanceof ProblemError);
+  assertEquals(error.code, "branch-not-found");
 });

@@ -92,72 +92,69 @@ Deno.test("GET /client.js is the client without types; Deno checks code by those
   assert(!bad.success && bad.all.includes("TS2322"), bad.all);
 });
 
-Deno.test("npm pack gives a package that Node imports, with declarations for TypeScript", async () => {
-  await using copy = await makeFolder(PACKAGE);
-  const options = { cwd: copy.dir };
-  const packed = await run("npm", ["pack", "--json"], options);
-  // npm writes what the scripts print ahead of its JSON.
-  const [{ filename, files }] = JSON.parse(
-    packed.out.slice(packed.out.search(/^\[/m)),
+/** The text of each file of a packed package. */
+async function unpacked(
+  dir: string,
+  file: string,
+): Promise<Map<string, string>> {
+  await run("tar", ["xzf", file], { cwd: dir });
+  const names = Array.from(
+    Deno.readDirSync(`${dir}/package`),
+    ({ name }) => name,
   );
+  const texts = names.sort().map((name) =>
+    Deno.readTextFile(`${dir}/package/${name}`)
+  );
+  return new Map(
+    (await Promise.all(texts)).map((text, at) => [names[at]!, text]),
+  );
+}
 
-  const names = files.map(({ path }: { path: string }) => path).sort();
-  assertEquals(names, [...PACKED].sort());
+Deno.test("GET /client.tgz is what npm pack gives, and Node imports it", async () => {
+  await using copy = await makeFolder(PACKAGE);
+  const { out } = await run("npm", ["pack", "--json"], { cwd: copy.dir });
+  // npm writes what the scripts print ahead of its JSON.
+  const [{ filename }] = JSON.parse(out.slice(out.search(/^\[/m)));
+  const packed = await unpacked(copy.dir, filename);
+  assertEquals([...packed.keys()], PACKED);
   assertEquals(
-    await Deno.readTextFile(`${copy.dir}/client.d.ts`),
+    packed.get("client.d.ts"),
     await Deno.readTextFile(`${PACKAGE}/client.d.ts`),
     "client.d.ts is older than client.ts: run `npm run build` beside it",
   );
-  const scope = join(copy.dir, "node_modules/@repo-collections");
-  await Deno.mkdir(scope, { recursive: true });
-  await run("tar", ["xzf", filename, "-C", scope], options);
-  await Deno.rename(join(scope, "package"), join(scope, "client"));
-  await Deno.writeTextFile(join(copy.dir, "main.mjs"), MAIN);
-  const ran = await run("node", ["main.mjs"], options);
-  assertEquals(ran.out.trim(), "function", ran.all);
-  const declared = await Deno.readTextFile(join(scope, "client/client.d.ts"));
-  assert(
-    declared.includes("getItemBySlug<Data = FrontMatter>") &&
-      !declared.includes("fetch("),
-  );
-});
 
-Deno.test("GET /client.tgz is a package that npm installs", async () => {
   await using service = await startService();
-  const url = `http://127.0.0.1:${service.listen()}/client.tgz`;
   await using folder = await makeFolder();
-  const options = { cwd: folder.dir };
-  await Deno.writeTextFile(`${folder.dir}/package.json`, '{"type":"module"}');
-  await run("npm", ["install", "--no-audit", "--no-fund", url], options);
-  const installed = join(folder.dir, "node_modules/@repo-collections/client");
-  const names = Array.from(Deno.readDirSync(installed), ({ name }) => name);
-  assertEquals(names.sort(), PACKED);
+  const { dir } = folder;
+  const response = await service.get("/client.tgz");
+  await Deno.writeFile(`${dir}/client.tgz`, await response.bytes());
+  const served = await unpacked(dir, "client.tgz");
+  assertEquals([...served.keys()], PACKED);
   for (const name of PACKED.filter((name) => name !== "client.js")) {
-    const text = await Deno.readTextFile(`${PACKAGE}/${name}`);
-    assertEquals(await Deno.readTextFile(join(installed, name)), text);
+    assertEquals(served.get(name), packed.get(name), name);
   }
-  await Deno.writeTextFile(`${folder.dir}/main.js`, MAIN);
-  const ran = await run("node", ["main.js"], options);
-  assertEquals(ran.out.trim(), "function", ran.all);
+  for (const from of [copy.dir, dir]) {
+    const scope = join(from, "node_modules/@repo-collections");
+    await Deno.mkdir(scope, { recursive: true });
+    await Deno.rename(join(from, "package"), join(scope, "client"));
+    await Deno.writeTextFile(join(from, "main.mjs"), MAIN);
+    const ran = await run("node", ["main.mjs"], { cwd: from });
+    assertEquals(ran.out.trim(), "function", ran.all);
+  }
 });
 
-Deno.test("the licence of the package is that of the service", async () => {
-  assertEquals(
-    await Deno.readTextFile(`${PACKAGE}/LICENSE`),
-    await Deno.readTextFile(`${root}/LICENSE`),
-  );
-});
-
-Deno.test("the package has one name, version and licence for npm and JSR", async () => {
-  const texts = ["deno.json", "package.json"].map((name) =>
-    Deno.readTextFile(`${PACKAGE}/${name}`)
-  );
-  const [jsr, npm] = (await Promise.all(texts)).map((text) => JSON.parse(text));
+Deno.test("the package has one name, version and licence for npm, JSR and the service", async () => {
+  const read = (path: string) => Deno.readTextFile(`${root}/${path}`);
+  const [jsr, npm] = [
+    JSON.parse(await read("packages/client/deno.json")),
+    JSON.parse(await read("packages/client/package.json")),
+  ];
   assertEquals([npm.name, npm.version, npm.license], [
     jsr.name,
     jsr.version,
     jsr.license,
   ]);
+  assertEquals(await read("packages/client/LICENSE"), await read("LICENSE"));
 });
 
 Deno.test("deno publish accepts the package as it is", async () => {

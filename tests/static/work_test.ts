@@ -99,24 +99,6 @@ workTest(
 );
 
 workTest(
-  "work() ends a worker past the deadline of its work",
-  async (newest, timers) => {
-    const [slow, next] = [work(JOB, signal), work(JOB, signal)];
-    await turns();
-    const used = newest();
-    assertEquals(timers.size, 0);
-    used.report("started");
-    assertEquals(timers.size, 1);
-    for (const pass of timers.values()) pass();
-    await assertRejects(() => slow, WorkError, "takes longer than 1 s");
-    await turns();
-    assert(used.isEnded && newest() !== used && newest().posted === 1);
-    newest().report("done");
-    assertEquals(await next, TREE);
-  },
-);
-
-workTest(
   "work() keeps no deadline of a piece that is done",
   async (newest, timers) => {
     const done = work(JOB, signal);
