@@ -1,7 +1,7 @@
 // Runs the commands and programs of the documents and examples, and compares
 // the documents' tables with the code.
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import openApi from "../lib/api/openapi.json" with { type: "json" };
 import { readConfig } from "../lib/content/cms.ts";
@@ -70,6 +70,15 @@ Deno.test("the documents' requests are answered as they say", async () => {
   }
 });
 
+/** Replaces texts, given in pairs, each of which has to be there. */
+function vary(program: string, replaced: readonly string[]): string {
+  for (let at = 0; at < replaced.length; at += 2) {
+    assert(program.includes(replaced[at]!), `no ${replaced[at]}`);
+    program = program.replaceAll(replaced[at]!, replaced[at + 1]!);
+  }
+  return program;
+}
+
 /** The programs of the guides, and last the search field, with words typed. */
 function guidePrograms(guides: string): string[] {
   const programs = [...guides.matchAll(/```js\n(.*?)```/gs)];
@@ -86,66 +95,109 @@ const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
 
 Deno.test("the README's calls and the blog's lines do what they say", async () => {
   await using service = await serveTask("start");
-  const here = (program: string) => program.replaceAll(ORIGIN, service.url);
   const [, call, output] = readme.match(
     /```js\n(const [^`]*? fetch\(.*?)```\n\n```text\n(.*?)```/s,
   )!;
   const lines: string[] = [];
   const log = (...values: unknown[]) => lines.push(`${values.join(" ")}\n`);
-  await AsyncFunction("console", here(call!))({ log });
+  await AsyncFunction("console", call!.replace(ORIGIN, service.url))({ log });
   assertEquals([lines.join(""), lines.length], [output, 10]);
 
-  const post = await read(
-    "examples/blog/posts/2026/our-shop-window-reads-this-blog.md",
-  );
-  const [, shopWindow] = post.match(/```js\n(.*?)```/s)!;
-  const program = `${here(shopWindow!)}; return titles;`;
-  const titles: string[] = await AsyncFunction(program)();
-  assertEquals(titles.length, 10);
-  assertEquals([titles[0], titles.at(-1)], ["Apple days", "Opening day"]);
-});
+  // A reader shows all, leaves filters out, or names another folder.
+  const variants = [
+    ["limit=10", "limit=50"],
+    ["&filter[name]=*.md", "", "limit=10", "limit=50"],
+    ["collection=posts", "collection=docs", "&sort=-frontMatter.date", ""],
+    ["collection=posts", "collection=/"],
+  ];
+  for (const variant of variants) {
+    lines.length = 0;
+    const varied = vary(call!, [ORIGIN, service.url, ...variant]);
+    await AsyncFunction("console", varied)({ log });
+    assert(lines.length > 2, variant.join());
+    assert(!lines.join("").includes("undefined"), lines.join(""));
+  }
 
-Deno.test("the programs with the client do what they say", async () => {
-  await using service = await serveTask("start");
   const cwd = await Deno.makeTempDir();
   const [, install] = readme.match(/^npm install (\S+)$/m)!;
-  await Deno.writeTextFile(join(cwd, "package.json"), '{ "type": "module" }');
+  await Deno.writeTextFile(
+    join(cwd, "package.json"),
+    '{ "type": "module" }',
+  );
   const address = install!.replace(ORIGIN, service.url);
   await run("npm", ["install", "--no-audit", address], { cwd });
-  const outputOf = async (program: string, ...flags: string[]) => {
-    const file = join(cwd, "main.ts");
-    await Deno.writeTextFile(file, program.replaceAll(ORIGIN, service.url));
-    const args = ["run", ...flags, "--no-lock", "--allow-all", file];
-    const { out } = await run("deno", args, { cwd });
-    assert(!out.includes("undefined"), out);
-    return out.replaceAll(service.url, ORIGIN);
-  };
-  const [, first] = readme.match(
-    /```js\n(import [^`]*?CollectionsClient.*?)```/s,
-  )!;
-  assertMatch(await outputOf(first!, "--check"), /^Apple days \d+$/m);
   const client = await read("packages/client/README.md");
-  const [, typed] = client.match(/```ts\n(import .*?)```/s)!;
-  await outputOf(typed!, "--check");
-
+  const programs: [program: string, ...variant: string[]][] = [
+    [readme.match(/```js\n(import [^`]*?CollectionsClient.*?)```/s)![1]!],
+    [client.match(/```ts\n(import .*?)```/s)![1]!],
+  ];
+  const [, script] = readme.match(/<script type="module">\n(.*?)<\/script>/s)!;
+  const list = "const list = { append: console.log };";
+  programs.push([`${list}\n${script}`]);
+  for (const [program] of [...programs]) {
+    programs.push([program, 'filter: { name: "*.md" }', "filter: {}"]);
+  }
+  const outputs: string[] = [];
+  for (const [program, ...variant] of programs) {
+    const varied = vary(program, [ORIGIN, service.url, ...variant]);
+    await Deno.writeTextFile(join(cwd, "main.ts"), varied);
+    const flags = ["--check", "--no-lock", "--allow-all"];
+    const { out } = await run("deno", ["run", ...flags, "main.ts"], { cwd });
+    assert(!out.includes("undefined"), out);
+    outputs.push(out);
+  }
+  const guides = await read("docs/guides.md");
+  const printed: string[] = [];
+  for (const program of guidePrograms(guides)) {
+    const varied = program.replaceAll(ORIGIN, service.url);
+    await Deno.writeTextFile(join(cwd, "guide.js"), varied);
+    const args = ["run", "--no-lock", "--allow-all", "guide.js"];
+    printed.push((await run("deno", args, { cwd })).out.replaceAll(
+      service.url,
+      ORIGIN,
+    ));
+  }
   const raw =
     `${ORIGIN}/api/get-item-content?owner=local&repo=blog&branch=main`;
-  const expected = [
+  assertEquals(printed.slice(0, -1), [
     "5 of 12\n12 in all\n",
     `${raw}&path=posts%2F2025%2Fcrumb.png&format=raw\n` +
     `${raw}&path=images%2Foven.svg&format=raw\n`,
     "posts/2026/apple-days.md\n",
     "12\n",
     "12\n",
-  ];
-  const programs = guidePrograms(await read("docs/guides.md"));
-  const field = await outputOf(programs.pop()!);
-  assert(field.includes("<mark>starter</mark>"), field);
-  assertEquals(programs.length, expected.length);
-  for (const [at, program] of programs.entries()) {
-    assertEquals(await outputOf(program), expected[at]);
-  }
+  ]);
+  assert(printed.at(-1)!.includes("<mark>starter</mark>"), printed.at(-1));
   await Deno.remove(cwd, { recursive: true });
+  assertEquals(outputs[0]!.match(/^Apple days \d+$/gm)!.length, 1);
+  const pictures = outputs.map((out) => /crumb/.test(out));
+  assertEquals(pictures, [false, false, false, true, true, true]);
+
+  const post = await read(
+    "examples/blog/posts/2026/our-shop-window-reads-this-blog.md",
+  );
+  const [, shopWindow] = post.match(/```js\n(.*?)```/s)!;
+  const program = `${shopWindow!.replace(ORIGIN, service.url)}; return titles;`;
+  const titles: string[] = await AsyncFunction(program)();
+  assertEquals([titles.length, titles[0], titles.at(-1)], [
+    10,
+    "Apple days",
+    "Opening day",
+  ]);
+});
+
+Deno.test("the example page makes two calls and loads DOMPurify", async () => {
+  const html = await read("examples/page/index.html");
+  const [, script, ...others] = html.split(/<script[^>]*>|<\/script>/);
+  assertEquals(others.length, 1, "one script");
+  const loaded = script!.match(/\bimport\b.*?[;,)]|\bsrc=/g);
+  assertEquals(loaded, ["import(`${service}/vendor/dompurify.js`)"]);
+  const calls = script!.matchAll(/\b(?:ask\("([a-z-]+)"|fetch\()/g);
+  const operations = ["get-item-content", "list-collection-items"];
+  assertEquals([...calls].map(([, name]) => name).sort(), [
+    ...operations,
+    undefined,
+  ]);
 });
 
 Deno.test("the documents name tasks, files and headings that exist", async () => {

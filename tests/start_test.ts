@@ -66,6 +66,10 @@ Deno.test("tasks have no permission beyond what they need", async () => {
       !command.replace(flags, "").includes("--allow");
     assert(isAll, `${task}: ${command}`);
   }
+  assertMatch(
+    tasks.start,
+    /^MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 deno run /,
+  );
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }

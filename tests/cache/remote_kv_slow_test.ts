@@ -55,25 +55,52 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resume) => setTimeout(resume, 2));
 }
 
-Deno.test("a store at 100 ms is used in few requests", async () => {
+for (const latencyMs of [10, 100]) {
+  Deno.test(`a store at ${latencyMs} ms is used in few requests`, async () => {
+    await using opened = await open();
+    const { expected, server } = opened;
+    {
+      await using service = await opened.start();
+      server.latencyMs = latencyMs;
+      server.counts.clear();
+      await service.list();
+      assertLessOrEqual(
+        server.counts.get("snapshot_read") ?? 0,
+        4,
+        "reads of a cold list",
+      );
+      server.counts.clear();
+      await service.list();
+      assertEquals(
+        server.counts.get("snapshot_read"),
+        undefined,
+        "a hit reads nothing",
+      );
+      assertEquals(await bodies(service), expected);
+    }
+    assertLessOrEqual(server.counts.get("atomic_write")!, 2 * LISTS.length);
+    await using other = await opened.start();
+    opened.gh.resetCounts();
+    assertEquals(await bodies(other), expected);
+    assertEquals(
+      opened.gh.counts(),
+      { commit: 1 },
+      "the rest comes from the store",
+    );
+  });
+}
+
+Deno.test("a store that fails now and then changes no answer", async () => {
   await using opened = await open();
-  const { expected, gh, server } = opened;
-  server.latencyMs = 100;
-  {
+  const { expected, server } = opened;
+  for (let process = 0; process < 2; process++) {
     await using service = await opened.start();
-    server.counts.clear();
-    await service.list();
-    const reads = server.counts.get("snapshot_read") ?? 0;
-    assertLessOrEqual(reads, 4, "reads of a cold list");
-    await service.list();
-    assertEquals(server.counts.get("snapshot_read"), reads, "a hit reads none");
+    server.fault = (operation, count) =>
+      operation !== "metadata" && count % 10 === 0 ? 503 : null;
     assertEquals(await bodies(service), expected);
+    assertEquals(service.logLines("key-value store failed"), []);
+    server.fault = () => null;
   }
-  assertLessOrEqual(server.counts.get("atomic_write")!, 2 * LISTS.length);
-  await using other = await opened.start();
-  gh.resetCounts();
-  assertEquals(await bodies(other), expected);
-  assertEquals(gh.counts(), { commit: 1 }, "the rest comes from the store");
 });
 
 Deno.test("a service starts without a remote store and takes it later", async () => {
@@ -102,15 +129,64 @@ Deno.test("a service starts without a remote store and takes it later", async ()
   assertEquals(service.logLines("key-value store opened").length, 1);
 });
 
-Deno.test("a remote store that refuses its token pauses for 30 s", async () => {
+Deno.test("a remote store that goes away costs a wait of 2 s in 30 s", async () => {
   await using opened = await open();
   const { expected, server } = opened;
   await using service = await opened.start();
   await service.list();
-  server.token = "another";
-  for (let n = 0; n < 20; n++) {
-    await service.get(listPath({ branch: `absent-${n}` }));
-  }
+  server.fault = (operation) => operation === "metadata" ? null : 503;
+  const seen = () => server.counts.get("snapshot_read") ?? 0;
+  const before = seen();
+  const waiting = bodies(service);
+  await until(() => seen() > before);
+  service.clock.advance(2_000);
+  assertEquals(await waiting, expected);
+  // The client repeats the read that was given up, and the service sends no
+  // other.
+  const failed = service.logLines("key-value store failed").length;
   assertEquals(await bodies(service), expected);
-  assertEquals(service.logLines("key-value store failed").length, 3);
+  assert(failed > 0);
+  assertEquals(service.logLines("key-value store failed").length, failed);
+
+  server.fault = () => null;
+  service.clock.advance(60_000);
+  const reads = seen();
+  assertEquals(await bodies(service), expected);
+  await service.get(listPath({ branch: "absent" }));
+  assert(seen() > reads, "used again");
+});
+
+Deno.test("a remote store that refuses its token pauses for 30 s", async () => {
+  await using opened = await open();
+  const { expected, server } = opened;
+  {
+    await using service = await opened.start();
+    await service.list();
+    server.token = "another";
+    for (let n = 0; n < 20; n++) {
+      await service.get(listPath({ branch: `absent-${n}` }));
+    }
+    assertEquals(await bodies(service), expected);
+    assertEquals(service.logLines("key-value store failed").length, 3);
+  }
+  await using service = await opened.start();
+  await service.list();
+  const [line] = service.logLines(
+    "key-value store away, caching in memory only",
+  );
+  assert(String(line?.reason).includes("401"), String(line?.reason));
+});
+
+Deno.test("a remote store whose endpoint moves is found again", async () => {
+  await using opened = await open();
+  const { expected, server } = opened;
+  // Deno's client requests the endpoint again 10 s before the end of its
+  // metadata.
+  server.metadataTtlMs = 10_300;
+  await using service = await opened.start();
+  const first = await bodies(service);
+  server.endpoint = "/moved";
+  server.metadataTtlMs = 3_600_000;
+  assertEquals([first, await bodies(service)], [expected, expected]);
+  assertEquals((await service.get(listPath({ branch: "absent" }))).status, 404);
 });

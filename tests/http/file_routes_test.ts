@@ -1,7 +1,9 @@
-import { App } from "fresh";
+import * as fresh from "fresh";
 import { assertEquals, assertRejects } from "@std/assert";
-import { join, toFileUrl } from "@std/path";
+import { fromFileUrl, join, toFileUrl } from "@std/path";
 import { mountRoutes } from "../../lib/http/file_routes.ts";
+
+const isPublished = "staticFiles" in fresh;
 
 /** A route that returns its file and the parameters. */
 function route(name: string, method = "GET"): string {
@@ -11,7 +13,7 @@ function route(name: string, method = "GET"): string {
 /** Mounts files in an app; gives the routes, and what sends a request. */
 async function mount(files: Record<string, string>) {
   const folder = await Deno.makeTempDir({ prefix: "file routes " });
-  const app = new App({ mode: "development" });
+  const app = new fresh.App({ mode: "development" });
   try {
     for (const [path, text] of Object.entries(files)) {
       await Deno.mkdir(join(folder, path, ".."), { recursive: true });
@@ -69,9 +71,10 @@ Deno.test("mountRoutes() finds the methods in the handlers", async () => {
     "a.ts": route("a"),
     "b.ts": route("b", "POST"),
   });
-  assertEquals(routes.map(({ methods }) => methods.join(" ")), [
-    "GET HEAD OPTIONS",
-    "POST OPTIONS",
+
+  assertEquals(routes.map(({ methods }) => methods), [
+    ["GET", "HEAD", "OPTIONS"],
+    ["POST", "OPTIONS"],
   ]);
 });
 
@@ -105,3 +108,86 @@ Deno.test("mountRoutes() rejects what it does not mount, by name", async () => {
     );
   }
 });
+
+// Fresh's own way from a folder to routes is in its dev and build modules,
+// which the stand-in does not have.
+Deno.test({
+  name: "mountRoutes() and Fresh's own crawler agree on routes/",
+  ignore: !isPublished,
+  async fn() {
+    const routesUrl = new URL("../../routes/", import.meta.url);
+    const mounted = reporting();
+    const routes = await mountRoutes(mounted, routesUrl);
+    const crawled = await crawl(reporting(), fromFileUrl(routesUrl));
+    const known = routes.map(({ pattern }) =>
+      pattern.replaceAll(/:\w+/g, "some-value")
+    );
+    const paths = [
+      "/nowhere",
+      "/api",
+      "/API/health",
+      "/api/health/",
+      "/problems/a/b",
+      "/index",
+    ];
+    for (const path of [...known, ...paths]) {
+      assertEquals(
+        await matched(mounted, path),
+        await matched(crawled, path),
+        path,
+      );
+    }
+    for (const [index, path] of known.entries()) {
+      assertEquals(
+        (await matched(mounted, path)).split(" ")[0],
+        routes[index]!.pattern,
+      );
+    }
+  },
+});
+
+/**
+ * An app that returns the matched route, ahead of every other middleware and
+ * handler.
+ */
+function reporting(): fresh.App<unknown> {
+  return new fresh.App({ mode: "development" })
+    .use((ctx) => new Response(`${ctx.route} ${JSON.stringify(ctx.params)}`));
+}
+
+async function matched(app: fresh.App<unknown>, path: string): Promise<string> {
+  return await (await app.handler()(new Request(`http://localhost${path}`)))
+    .text();
+}
+
+/**
+ * Registers a folder's routes as a build of Fresh would, without the bundler.
+ */
+async function crawl(
+  app: fresh.App<unknown>,
+  routeDir: string,
+): Promise<fresh.App<unknown>> {
+  // Not literal, since the stand-in has no such modules.
+  const [internal, internalDev] = ["fresh/internal", "fresh/internal-dev"];
+  const { ProdBuildCache, setBuildCache } = await import(internal!);
+  const { crawlFsItem, TEST_FILE_PATTERN } = await import(internalDev!);
+  const { routes } = await crawlFsItem({
+    islandDir: join(routeDir, "../islands"),
+    routeDir,
+    ignore: [TEST_FILE_PATTERN],
+  });
+  for (const item of routes) {
+    item.mod = await import(toFileUrl(item.filePath).href);
+  }
+  const snapshot = {
+    version: "1",
+    clientEntry: "",
+    entryAssets: [],
+    fsRoutes: routes,
+    staticFiles: new Map(),
+    islands: new Map(),
+  };
+  setBuildCache(app, new ProdBuildCache(routeDir, snapshot), "development");
+  return (app as fresh.App<unknown> & { fsRoutes(): fresh.App<unknown> })
+    .fsRoutes();
+}
