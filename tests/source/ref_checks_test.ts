@@ -135,6 +135,23 @@ Deno.test("40 known refs have 40 answers while the source hangs", async () => {
   assertEquals(await outcomes, owners.map(() => "stale"));
 });
 
+Deno.test("resolve() charges a check to the request that starts it", async () => {
+  await using opened = await openRefs(NAMED);
+  const { clock, cost, resolve } = opened;
+  await resolve();
+  clock.advance(60_000);
+  const charges: number[] = [];
+  const charge = (processorMs: number) => void charges.push(processorMs);
+  const first = { ...uncharged, charge };
+  const requireMiss = () => {
+    throw new Error("over the limit");
+  };
+  const second = { ...first, requireMiss };
+  const both = () =>
+    Promise.all([resolve({ context: first }), resolve({ context: second })]);
+  assertEquals([await cost(both), charges], [[304], [25]]);
+});
+
 Deno.test("a cold resolve reads the store once", async () => {
   await using opened = await openRefs(NAMED);
   const reads = countReads(opened.store.kv);
