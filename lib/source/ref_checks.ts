@@ -132,7 +132,6 @@ export class RefChecks {
   private readonly changes = new LRUCache<string, number>({ max: MAX_REFS });
   /** Commits that checks found, with their repositories. */
   private readonly commits = new LRUCache<string, true>({ max: MAX_REFS });
-  private readonly loads = new SingleFlight<KnownRef | null>();
   private readonly flights = new SingleFlight<CheckedRef>();
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
   private readonly closing = new AbortController();
@@ -168,18 +167,16 @@ export class RefChecks {
       }
     };
     requireFound();
-    let known = this.known.get(key) ?? null;
+    let known = this.known.get(key);
     let freshness: Freshness = "fresh";
-    if (known === null || !this.isFresh(known)) {
-      if (!this.loads.has(key) && !this.flights.has(key)) {
+    if (known === undefined || !this.isFresh(known)) {
+      if (!this.flights.has(key)) {
         context.requireMiss();
         // Most checks send nothing while the source fails.
         if (this.options.retries.refFailure(name) === null) {
           context.charge(CHECK_MS);
         }
       }
-      known ??= await this.loads.run(key, () => this.load(name));
-      if (known === null) context.recordMiss({ joined: this.flights.has(key) });
       ({ known, freshness } = await this.checked(name, context).catch(
         (error) => {
           // The check may belong to another request that spelled the name
@@ -382,14 +379,16 @@ export class RefChecks {
    */
   private checked(
     name: RefName,
-    { client, signal }: RequestContext,
+    context: RequestContext,
   ): Promise<CheckedRef> {
+    const { client, signal } = context;
     const [key, repository] = keysOf(name);
     // No client's disconnect aborts a check.
     const shared = this.flights.run(key, async () => {
-      const known = this.known.get(key);
+      const known = this.known.get(key) ?? await this.load(name);
       // Requests that came during the previous check find its result here.
       if (known && this.isEarly(known)) return { known, freshness: "fresh" };
+      if (known === null) context.recordMiss();
       for (;;) {
         const changes = this.changes.get(repository);
         const [outcome] = await Promise.allSettled([this.check(name, client)]);
