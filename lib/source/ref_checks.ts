@@ -272,14 +272,14 @@ export class RefChecks {
     const first = [...wanted].sort((a, b) => rank(b) - rank(a) || 0);
     // Few at once, because requests for the pushed branch come meanwhile. The
     // next report checks all of them again.
-    const names = [...first, ...missing].values();
-    const checkNext = async () => {
-      for (const { name } of names) {
-        if (change !== this.changes.get(repository)) return;
-        await this.checkAhead(name);
-      }
-    };
-    await Promise.all(Array.from({ length: REFRESHED_AT_ONCE }, checkNext));
+    await pLimit(REFRESHED_AT_ONCE).map(
+      [...first, ...missing],
+      async ({ name }) => {
+        if (change === this.changes.get(repository)) {
+          await this.checkAhead(name);
+        }
+      },
+    );
   }
 
   /** Aborts the checks under way. Resolves when they have ended. */

@@ -39,6 +39,7 @@ const encoder = new TextEncoder();
  * answered.
  */
 async function settled({ services }: TestService): Promise<void> {
+  await turns();
   await (services.sourceOf("octo") as CachedSource).refs.settled();
 }
 
