@@ -89,9 +89,7 @@ export class FileList {
       aligned.byteOffset,
       2,
     );
-    if (bytes.length < bytesFor(count, 0)) {
-      throw new RangeError("not a file list");
-    }
+    // Throws if the columns do not fit into the bytes.
     this.columns = columnsOf(aligned, count);
     const { offsets, paths } = this.columns;
     if (offsets[count] !== paths.length) {
