@@ -31,7 +31,6 @@ import {
 } from "./source/github/tokens.ts";
 import { LOCAL_OWNER, LocalSource } from "./source/local/local_source.ts";
 import {
-  FRESH_FOR_MS,
   repositoryKey,
   type RepositoryName,
   type Source,
@@ -185,7 +184,6 @@ export async function openServices(
       objects,
       kv: tier,
       clock,
-      freshForMs: FRESH_FOR_MS,
       commitIds: config.allowedRepos === null,
       edge: purge && {
         checkEveryMs: HELD_CHECK_MS[hasWebhook ? "webhook" : "none"],

@@ -14,6 +14,7 @@ import { consequencesOf, isCheckFailure } from "./source_failure.ts";
 import type { SourceRetries } from "./source_retries.ts";
 import {
   backgroundContext,
+  FRESH_FOR_MS,
   type Freshness,
   HELD_FOR_MS,
   refKey,
@@ -143,8 +144,6 @@ export class RefChecks {
       kv: KvTier | null;
       retries: SourceRetries;
       clock: Clock;
-      /** How long a checked ref may be served without another check, in ms. */
-      freshForMs: number;
       /** Whether clients may request commits by their ids. */
       commitIds: boolean;
       /** The caches in front that are purged or null. */
@@ -295,7 +294,7 @@ export class RefChecks {
   private isRecent(atMs: number, share = 1): boolean {
     const ageMs = this.ageMs(atMs);
     // A negative age means that the clock was set back.
-    return ageMs >= 0 && ageMs < this.options.freshForMs * share;
+    return ageMs >= 0 && ageMs < FRESH_FOR_MS * share;
   }
 
   private readonly isFresh = ({ isChecked, ref }: KnownRef, share?: number) =>
@@ -354,8 +353,12 @@ export class RefChecks {
     name: RefName,
     { commit, checkedAtMs, validators }: RefRecord,
   ): KnownRef {
-    const { freshForMs } = this.options;
-    const ref = { commit, checkedAtMs, freshForMs, wantedAtMs: 0 };
+    const ref = {
+      commit,
+      checkedAtMs,
+      freshForMs: FRESH_FOR_MS,
+      wantedAtMs: 0,
+    };
     const known = {
       name,
       ref,

@@ -69,7 +69,6 @@ async function open() {
     objects,
     kv,
     clock,
-    freshForMs: 60_000,
     commitIds: true,
     edge: null,
   });

@@ -33,7 +33,6 @@ async function openHeld(count: number) {
     clock,
     kv: null,
     retries: new SourceRetries(clock),
-    freshForMs: 60_000,
     commitIds: false,
     edge: {
       checkEveryMs: 300_000,

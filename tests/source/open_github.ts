@@ -124,7 +124,7 @@ export function openCached(
   const source = openGitHub(double, options);
   const commitIds = options.allowed === undefined;
   const { edge = null } = options;
-  const cached = { objects, kv, clock, commitIds, edge, freshForMs: 60_000 };
+  const cached = { objects, kv, clock, commitIds, edge };
   return new CachedSource(source, cached);
 }
 
