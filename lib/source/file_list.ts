@@ -247,13 +247,7 @@ export class FileListBuilder {
     const start = offsets[this.length]!;
     const end = start + pathBytes;
     if (this.length === sizes.length || end > paths.length) {
-      const count = this.length === sizes.length
-        ? 2 * sizes.length
-        : sizes.length;
-      this.resize(
-        count,
-        end > paths.length ? Math.max(end, 2 * paths.length) : paths.length,
-      );
+      this.resize(2 * sizes.length, Math.max(end, 2 * paths.length));
     }
     return start;
   }
