@@ -120,28 +120,29 @@ export class CachedSource implements Source {
   readonly blobs: Source["blobs"] = async (snapshot, files, context) => {
     const repository = repositoryKey(snapshot.name);
     const wanted = new Map(files.map((file) => [file.id, file]));
-    const ids = [...wanted.keys()];
     const results = new Map<string, BlobResult>(
       await this.options.objects.getMany(
         blobKind,
         repository,
-        ids,
+        [...wanted.keys()],
         lookupOf(snapshot, context),
       ),
     );
-    const keyOf = (id: string) => `${repository}\nblob ${id}`;
-    const isShared = (id: string) => this.flights.has(keyOf(id));
-    const missing = ids.filter((id) => {
-      const failure = results.has(id) || isShared(id)
-        ? null
-        : this.retries.objectFailure(repository, keyOf(id));
-      if (failure !== null) results.set(id, failure);
-      return !results.has(id);
-    });
     context.signal?.throwIfAborted();
-    const started = missing.filter((id) => !isShared(id)).map((id) =>
-      wanted.get(id)!
-    );
+    const keyOf = (id: string) => `${repository}\nblob ${id}`;
+    const missing: string[] = [];
+    const started: FileRef[] = [];
+    for (const [id, file] of wanted) {
+      if (results.has(id)) continue;
+      const isShared = this.flights.has(keyOf(id));
+      const failure = this.retries.objectFailure(repository, keyOf(id));
+      if (failure !== null && !isShared) {
+        results.set(id, failure);
+        continue;
+      }
+      missing.push(id);
+      if (!isShared) started.push(file);
+    }
     if (missing.length > 0) {
       context.recordMiss({ joined: started.length === 0 });
     }
