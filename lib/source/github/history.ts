@@ -86,7 +86,9 @@ export async function readHistory(
       body: JSON.stringify({
         query,
         variables: {
-          ...{ owner, name, commit },
+          owner,
+          name,
+          commit,
           ...(withCreated && { after }),
           ...Object.fromEntries(named),
         },

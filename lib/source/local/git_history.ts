@@ -26,14 +26,30 @@ const ENVIRONMENT = {
   LC_ALL: "C",
 };
 const OPTIONS = [
-  ...["--no-pager", "--no-optional-locks", "--no-replace-objects"],
-  ...["--literal-pathspecs", "-c", "core.fsmonitor=false"],
-  ...["-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"],
+  "--no-pager",
+  "--no-optional-locks",
+  "--no-replace-objects",
+  "--literal-pathspecs",
+  "-c",
+  "core.fsmonitor=false",
+  "-c",
+  "core.hooksPath=/dev/null",
+  "-c",
+  "core.sshCommand=false",
 ];
 const LOG = [
-  ...["log", "-1", "-z", "--format=%H%x00%cI%x00%an%x00%B"],
-  ...["--encoding=UTF-8", "--no-color", "--no-decorate", "--no-ext-diff"],
-  ...["--no-follow", "--no-mailmap", "--no-notes", "--no-show-signature"],
+  "log",
+  "-1",
+  "-z",
+  "--format=%H%x00%cI%x00%an%x00%B",
+  "--encoding=UTF-8",
+  "--no-color",
+  "--no-decorate",
+  "--no-ext-diff",
+  "--no-follow",
+  "--no-mailmap",
+  "--no-notes",
+  "--no-show-signature",
   "--no-textconv",
 ];
 const OBJECT_ID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
