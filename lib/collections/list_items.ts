@@ -21,6 +21,7 @@ import type { FileRef } from "../source/source.ts";
 import { findDataFile, listRows } from "./list_rows.ts";
 import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
+import { joinBytes } from "../work/bytes.ts";
 import { selectItems } from "./select_items.ts";
 
 /** Facets of many long texts are the most of it. */
@@ -165,7 +166,7 @@ async function join(
   tail: string,
 ) {
   const open = `${head.slice(0, -1)},"items":[`;
-  return await new Blob([open, items, `],${tail.slice(1)}`]).bytes();
+  return await joinBytes([open, items, `],${tail.slice(1)}`]);
 }
 
 function tooLarge(path: string, limit: number) {

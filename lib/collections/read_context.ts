@@ -28,6 +28,7 @@ import {
 } from "../source/source.ts";
 import type { TreeEntry } from "../source/tree_entries.ts";
 import type { BackgroundJobs } from "../work/background_jobs.ts";
+import { joinBytes } from "../work/bytes.ts";
 import type { Permit } from "../work/fair_queue.ts";
 
 /** One request's view of one repository. */
@@ -95,14 +96,14 @@ export function repositoryOf(read: ReadContext): string {
 export function bodyOf(
   { snapshot: { name, branch, commit } }: ReadContext,
   { warnings, ...fields }: { warnings: readonly string[]; since?: string },
-  ...ends: BlobPart[]
+  ...ends: (string | Uint8Array)[]
 ): Promise<Uint8Array<ArrayBuffer>> {
   const repository = { ...name, branch, commit };
   const head = JSON.stringify({
     ...{ repository, ...fields },
     warnings: warnings[0] && warnings,
   });
-  return new Blob([head.slice(0, -1), ",", ...ends]).bytes();
+  return joinBytes([head.slice(0, -1), ",", ...ends]);
 }
 
 /**

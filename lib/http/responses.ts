@@ -3,6 +3,7 @@
 // strong validator is a digest of its bytes. Each coding has its own.
 
 import { acceptsEncodings, eTag } from "@std/http";
+import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { FRESH_FOR_MS, HELD_FOR_MS } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
@@ -50,6 +51,7 @@ const MIN_GZIP_BYTES = 1024;
 const COMPRESSIBLE =
   /^text\/|json|xml|javascript|typescript|toml|yaml|image\/svg/;
 const GZIP_SLICE_BYTES = 16 * 1024;
+const HASH_PIECE_BYTES = 512 * 1024;
 /** Larger bodies are sent in pieces and reserve memory meanwhile. */
 const MAX_WHOLE_BYTES = 64 << 10;
 
@@ -94,7 +96,9 @@ export async function readyBody(
     headers?: HeaderRecord;
   },
 ): Promise<ReadyBody> {
-  const etag = await eTag(bytes);
+  const etag = bytes.length > MAX_WHOLE_BYTES
+    ? await eTagInPieces(bytes)
+    : await eTag(bytes);
   const headers = { ...COMMON_HEADERS, ...own, vary: "Accept-Encoding" };
   const isText = bytes.length <= MAX_WHOLE_BYTES &&
     bytes.every((byte) => byte < 0x80);
@@ -107,6 +111,20 @@ export async function readyBody(
     "content-length": length,
   };
   return { headers, identity: { content, etag, headers: sent }, gzip: null };
+}
+
+/**
+ * Returns the entity tag of a large body. `eTag` copies it twice, which stops
+ * the thread for 35 ms for 16 MiB.
+ */
+async function eTagInPieces(bytes: Bytes): Promise<string> {
+  const hash = createHash("sha256");
+  for (let at = 0; at < bytes.length; at += HASH_PIECE_BYTES) {
+    hash.update(bytes.subarray(at, at + HASH_PIECE_BYTES));
+    await yieldToEventLoop();
+  }
+  const digest = hash.digest("base64").slice(0, 27);
+  return `"${bytes.length.toString(16)}-${digest}"`;
 }
 
 /**

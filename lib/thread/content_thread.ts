@@ -179,24 +179,29 @@ export class ContentThread implements Compute {
     }
     const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
     const { clock, log } = this.options;
-    let isSilent = false;
+    let isFull = false;
     const graceMs = worker.loaded.has(task.name) ? GRACE_MS : LOAD_WITHIN_MS;
     worker.loaded.add(task.name);
     const cancelTimer = clock.setTimer(TURN_MS + limitMs + graceMs, () => {
-      isSilent = true;
+      isFull = true;
       worker.stop("it does not answer");
     });
     const moved = task.moveInput?.(input) ?? [];
     let reply: TaskReply;
     try {
       reply = await worker.ask({ task: task.name, input, limitMs }, moved);
+      if ("isHeapFull" in reply) {
+        isFull = true;
+        worker.stop("its heap is full");
+        throw new Error("The heap of the content thread is full");
+      }
     } catch (error) {
       if (this.#worker === opening) this.#worker = null;
       log.warn("content thread replaced", {
         task: task.name,
         ...describeError(error),
       });
-      if (isSilent || moved.length > 0) {
+      if (isFull || moved.length > 0) {
         throw new TimeLimitError("The work takes too much memory");
       }
       return { overLimit: input };

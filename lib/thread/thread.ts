@@ -3,6 +3,7 @@
 // github.com/denoland/deno/pull/35657). The timeout of `vm.Script` stops it and
 // the thread stays usable.
 
+import { getHeapStatistics } from "node:v8";
 import { Script } from "node:vm";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
@@ -22,8 +23,17 @@ export type TaskReply =
   | { readonly output: unknown }
   /** The input comes back for another try. */
   | { readonly overLimit: unknown }
+  /** The thread has to be replaced. */
+  | { readonly isHeapFull: true }
   | { readonly failure: { code: string; detail: string; message: string } }
   | { readonly fault: string };
+
+/**
+ * V8 doubles the limit of a full heap so that the thread can end. A time limit
+ * that passes at the same moment keeps the thread (Deno 2.9.6).
+ */
+const heapLimit = getHeapStatistics().heap_size_limit;
+const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
 
 let work: () => unknown = () => {};
 Object.assign(globalThis, { runWork: () => work() });
@@ -70,11 +80,15 @@ parentPort?.once("message", async (port: MessagePort) => {
     try {
       const run = await load();
       const output = run(input as never, paceOf(limitMs));
+      if (isHeapFull()) throw new TimeLimitError("The heap is full");
       channel.postMessage(
         { output } satisfies TaskReply,
         moveOutput?.(output) ?? [],
       );
     } catch (error) {
+      if (isHeapFull()) {
+        return channel.postMessage({ isHeapFull: true } satisfies TaskReply);
+      }
       if (error instanceof TimeLimitError) {
         return channel.postMessage(
           { overLimit: input } satisfies TaskReply,

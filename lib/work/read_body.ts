@@ -4,8 +4,10 @@
 // its maximum. It reserves up to 8 MiB first and the remainder when it needs
 // that, so that a few huge bodies do not delay long ones.
 
+import { copyBytes } from "./bytes.ts";
 import { yieldToEventLoop } from "./clock.ts";
 import { FairQueue, type FairQueueOptions, type Permit } from "./fair_queue.ts";
+import { freeBuffer } from "./memory.ts";
 
 const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
@@ -102,16 +104,17 @@ export async function readBody(
       if (needed > buffer.length) {
         const capacity = Math.max(
           needed,
-          Math.min(buffer.length * 2, maxBytes),
+          announced || Math.min(buffer.length * 2, maxBytes),
         );
-        buffer = resized(buffer, capacity, isGrowable ? maxBytes : 0);
+        const growsTo = isGrowable ? maxBytes : 0;
+        buffer = await resized(buffer, capacity, { growsTo, signal });
       }
       buffer.set(value, length);
       length = needed;
       if (done || isEnough?.(buffer.subarray(0, length))) {
         permits[0]?.resize(Math.min(length, FIRST_BYTES));
         permits[1]?.resize(length - FIRST_BYTES);
-        return { bytes: resized(buffer, length, 0), release };
+        return { bytes: await resized(buffer, length, { signal }), release };
       }
       // All decompressed pieces may already be available. Reading them runs
       // ahead of every timer and request.
@@ -156,23 +159,25 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
 
 /**
  * Returns the same bytes with another length. The given bytes become unusable.
- * Bytes that grow over 1 MiB move to a buffer that can grow to `maxBytes`
- * without a copy. 0 disables this.
+ * Bytes that grow over 1 MiB move to a buffer that can grow to `growsTo` bytes
+ * without a copy.
  */
-function resized(
-  { buffer }: Uint8Array<ArrayBuffer>,
+async function resized(
+  bytes: Uint8Array<ArrayBuffer>,
   length: number,
-  maxBytes: number,
-): Uint8Array<ArrayBuffer> {
+  { growsTo = 0, signal }: { growsTo?: number; signal: AbortSignal },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { buffer } = bytes;
+  if (length === bytes.length) return bytes;
   if (buffer.resizable) {
     buffer.resize(length);
     return new Uint8Array(buffer, 0, length);
   }
-  if (maxBytes === 0 || length <= MIB) {
-    return new Uint8Array(buffer.transfer(length));
-  }
-  const growable = new ArrayBuffer(length, { maxByteLength: maxBytes });
-  const copy = new Uint8Array(growable, 0, length);
-  copy.set(new Uint8Array(buffer));
+  const target = growsTo > 0 && length > MIB
+    ? new ArrayBuffer(length, { maxByteLength: growsTo })
+    : new ArrayBuffer(length);
+  const copy = new Uint8Array(target, 0, length);
+  await copyBytes(bytes.subarray(0, length), copy, 0, signal);
+  freeBuffer(buffer);
   return copy;
 }
