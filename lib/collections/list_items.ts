@@ -22,6 +22,7 @@ import { findDataFile, listRows } from "./list_rows.ts";
 import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { joinBytes } from "../work/bytes.ts";
+import { freeBuffer } from "../work/memory.ts";
 import { selectItems } from "./select_items.ts";
 
 /** Facets of many long texts are the most of it. */
@@ -166,7 +167,9 @@ async function join(
   tail: string,
 ) {
   const open = `${head.slice(0, -1)},"items":[`;
-  return await joinBytes([open, items, `],${tail.slice(1)}`]);
+  const joined = await joinBytes([open, items, `],${tail.slice(1)}`]);
+  freeBuffer(items.buffer);
+  return joined;
 }
 
 function tooLarge(path: string, limit: number) {

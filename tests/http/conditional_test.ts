@@ -2,6 +2,7 @@
 // where the client accepts it.
 
 import { assert, assertEquals } from "@std/assert";
+import { eTag } from "@std/http";
 import { addGzip, negotiateBody, readyBody } from "../../lib/http/responses.ts";
 import {
   changesPath,
@@ -126,6 +127,14 @@ Deno.test("addGzip() leaves out what does not get shorter", async () => {
     const body = await bodyOf(content, type);
     await addGzip(body);
     assertEquals([type, body.gzip !== null], [type, isPacked]);
+  }
+});
+
+Deno.test("readyBody() tags long bodies like short ones", async () => {
+  for (const length of [10, 64 << 10, (64 << 10) + 1, 2_000_000]) {
+    const bytes = Uint8Array.from({ length }, (_, at) => at % 251);
+    const body = await bodyOf(bytes);
+    assertEquals(body.identity.etag, await eTag(bytes));
   }
 });
 

@@ -188,6 +188,36 @@ Deno.test("ContentThread is replaced once its heap is full", async () => {
   assertEquals(await opened.render("c"), "<p>c</p>");
 });
 
+Deno.test("ContentThread is replaced if it says that its heap is full", async () => {
+  const { Worker } = globalThis;
+  const ended: FullWorker[] = [];
+  /** Replies that its heap is full to everything. */
+  class FullWorker {
+    postMessage({ port }: { port: MessagePort }) {
+      port.onmessage = () => port.postMessage({ isHeapFull: true });
+      port.postMessage("ready");
+    }
+    terminate() {
+      ended.push(this);
+    }
+  }
+  globalThis.Worker = FullWorker as never;
+  using opened = start();
+  try {
+    await opened.thread.start();
+  } finally {
+    globalThis.Worker = Worker;
+  }
+  const input = { repository: "octo/site", files: [] };
+  await assertRejects(
+    () => opened.thread.run(renderTask, input, { client: "a" }),
+    TimeLimitError,
+    "too much memory",
+  );
+  assertEquals(ended.length, 1);
+  assertEquals(await opened.render("c"), "<p>c</p>");
+});
+
 Deno.test("ContentThread works inline where no worker starts", async () => {
   const { Worker } = globalThis;
   globalThis.Worker = null as never;
