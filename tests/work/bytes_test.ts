@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { joinBytes } from "../../lib/work/bytes.ts";
-import { yieldToEventLoop } from "../../lib/work/clock.ts";
+import { onTurns, useTicks } from "./time_slices.ts";
 
 Deno.test("joinBytes() joins texts and bytes of any length", async () => {
   const long = Uint8Array.from({ length: (2 << 20) + 5 }, (_, at) => at % 251);
@@ -13,10 +13,9 @@ Deno.test("joinBytes() joins texts and bytes of any length", async () => {
 });
 
 Deno.test("joinBytes() yields after each MiB", async () => {
-  let [isDone, turns] = [false, 0];
-  const joined = joinBytes([new Uint8Array(8 << 20)])
-    .then(() => isDone = true);
-  for (; !isDone; turns++) await yieldToEventLoop();
-  await joined;
-  assert(turns >= 7, `${turns} turns`);
+  using _ticks = useTicks({ perLookMs: 9 });
+  let turns = 0;
+  using _turns = onTurns(() => turns++);
+  await joinBytes([new Uint8Array(8 << 20)]);
+  assert(turns >= 6, `${turns} turns`);
 });
