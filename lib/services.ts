@@ -49,8 +49,8 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
  * and released after its last byte is sent.
  */
 const RESPONSE_MEMORY = {
-  capacity: 64 << 20,
-  maxPerClient: 32 << 20,
+  capacity: 48 << 20,
+  maxPerClient: 24 << 20,
   maxWaiting: 256,
   maxWaitMs: 10_000,
 };

@@ -4,7 +4,7 @@
 import { LRUCache } from "lru-cache";
 
 /** Counts characters of JSON. */
-const MAX_CHARS = 48 << 20;
+const MAX_CHARS = 32 << 20;
 const ENTRY_CHARS = 200;
 /**
  * A busy machine may cause a failure, so failures are kept for a short time.
