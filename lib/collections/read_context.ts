@@ -5,12 +5,7 @@
 import type { ListBody } from "../api/contract.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
-import {
-  collectionTooLarge,
-  problem,
-  RETRY_AFTER_SECONDS,
-  serviceBusy,
-} from "../errors.ts";
+import { collectionTooLarge, problem, RETRY_AFTER_SECONDS } from "../errors.ts";
 import {
   type Compute,
   type RunOptions,
@@ -226,7 +221,7 @@ export async function runSupplied<Input, Output extends object, Missing>(
     if (!("missing" in output)) return output;
     await supply(output.missing);
   }
-  throw serviceBusy();
+  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 /**
