@@ -38,7 +38,7 @@ const MAX_READ = { files: 5_000, bytes: 32 << 20 };
 const PAGE_BYTES = 64 * 1024;
 /** All indexes of a thread. Very many different short words take the most. */
 const MAX_INDEX_BYTES = 64 << 20;
-/** Of one text. The longest Markdown that has HTML has as many bytes. */
+/** The maximum of one text. Markdown with HTML has at most as many bytes. */
 const MAX_CHARS = 1 << 20;
 /**
  * Until a commit, FTS5 has the words of new rows in a hash table. Its time is

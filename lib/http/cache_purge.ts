@@ -24,7 +24,7 @@ const EVERY_MS = 1_000;
  * them.
  */
 const AGAIN_AFTER_MS = 2_500;
-/** By then the second purge is sent, or its process has ended. */
+/** The second purge is sent before that, or its process has ended. */
 const TAKE_OVER_AFTER_MS = 10_000;
 const CLAIM_KEPT_MS = 60_000;
 /** Ends a claim whose second purge is due. */

@@ -49,7 +49,7 @@ Deno.test("EdgeReaders counts a state that was replaced too long ago", async () 
   assert(marked.greatestStaleMs > 0);
 });
 
-Deno.test("EdgeReaders counts content of another state, and notes when each address shows a push", async () => {
+Deno.test("EdgeReaders counts content of another state", async () => {
   const mixed = { commitOf: 1, textOf: 0, mostBehindMs: 60_000 } as const;
   const { wrong } = await readOnce(mixed);
   assertMatch(wrong[0]!, /content of another state/);

@@ -124,7 +124,7 @@ testOnEachStore(
 );
 
 testOnEachStore(
-  "KvTier gathers writes into few commits and reads nothing first",
+  "KvTier gathers writes into few commits, without reading",
   async (store) => {
     await using opened = await open(store);
     const { tier, clock, calls, kv } = opened;
@@ -193,7 +193,7 @@ testOnEachStore("KvTier tells keys and scopes apart", async (store) => {
 });
 
 testOnEachStore(
-  "KvTier retries a locked database, and reports what fails once",
+  "KvTier retries a locked database and reports failures once",
   async (store) => {
     let [error, failures] = ["database is locked", 99];
     await using opened = await open(store, {
@@ -259,7 +259,7 @@ testOnEachStore(
 );
 
 testOnEachStore(
-  "KvTier does not call a store for 30 s after 2 s without answer",
+  "KvTier leaves a silent store alone for 30 s",
   async (store) => {
     let hangs = true;
     await using opened = await open(store, {
@@ -290,7 +290,7 @@ testOnEachStore(
 );
 
 testOnEachStore(
-  "KvTier writes its budget in each hour, essential values aside",
+  "KvTier writes its budget in each hour",
   async (store) => {
     await using opened = await open(store, { maxBytesPerHour: 10_000 });
     const { tier, clock, stored } = opened;

@@ -33,7 +33,7 @@ async function importLoader() {
   return collectionLoader;
 }
 
-Deno.test("collectionLoader() reuses entries by what their HTML depends on, and keeps those whose HTML cannot be had", async () => {
+Deno.test("collectionLoader() reuses entries whose HTML is the same", async () => {
   let items: Item[] = [];
   await using service = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },

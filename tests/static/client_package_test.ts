@@ -35,7 +35,7 @@ async function makeFolder(
   };
 }
 
-Deno.test("GET /client.js is the client without types; Deno checks code by those of its source, and runs it", async () => {
+Deno.test("GET /client.js is the client without types", async () => {
   await using service = await startService({
     env: { LOCAL_REPOS_DIR: `${root}/examples` },
   });
@@ -143,7 +143,7 @@ Deno.test("GET /client.tgz is what npm pack gives, and Node imports it", async (
   }
 });
 
-Deno.test("the package has one name, version and licence for npm, JSR and the service", async () => {
+Deno.test("the package has one name, version and licence", async () => {
   const read = (path: string) => Deno.readTextFile(`${root}/${path}`);
   const [jsr, npm] = [
     JSON.parse(await read("packages/client/deno.json")),

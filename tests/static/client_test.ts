@@ -64,7 +64,7 @@ function clientOf(
   });
 }
 
-Deno.test("CollectionsClient sends every parameter, filters under their names", async () => {
+Deno.test("CollectionsClient sends every parameter", async () => {
   await using parts = await startClient();
   const page = await parts.client.listItems({
     ...POSTS,
@@ -119,7 +119,7 @@ Deno.test("CollectionsClient lists collections", async () => {
   await assertRejects(() => client.listCollections(missing), ProblemError);
 });
 
-Deno.test("CollectionsClient sends no request whose filter would be left out, and names the filter", async () => {
+Deno.test("CollectionsClient rejects filters that would be left out", async () => {
   const client = clientOf(() => {
     throw new Error("a request");
   });
@@ -139,7 +139,7 @@ Deno.test("CollectionsClient sends no request whose filter would be left out, an
   }
 });
 
-Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers", async () => {
+Deno.test("CollectionsClient throws problems as a ProblemError", async () => {
   await using parts = await startClient();
   const { status, code, message, problem } = await assertRejects(
     () => parts.client.listItems({ ...POSTS, collection: "post" }),
@@ -165,7 +165,7 @@ Deno.test("CollectionsClient throws a problem as a ProblemError, whoever answers
   }
 });
 
-Deno.test("CollectionsClient takes a service's address, or one within a page's own site", async () => {
+Deno.test("CollectionsClient takes absolute and relative addresses", async () => {
   // @ts-expect-error: the package has no service of its own.
   const withoutAddress = () => new CollectionsClient();
   assertThrows(withoutAddress, TypeError, 'Cannot use "undefined"');
@@ -192,7 +192,7 @@ Deno.test("CollectionsClient takes a service's address, or one within a page's o
   assertEquals(asked, ["/", "/c/", "HTTPS://h/"]);
 });
 
-Deno.test("CollectionsClient stops when its signal aborts, between pages and while it waits", async () => {
+Deno.test("CollectionsClient stops when its signal aborts", async () => {
   await using parts = await startClient();
   const controller = new AbortController();
   const reason = new Error("enough");
@@ -214,7 +214,7 @@ Deno.test("CollectionsClient stops when its signal aborts, between pages and whi
   await assertRejects(() => client.listItems(POSTS, later), Error, "enough");
 });
 
-Deno.test("CollectionsClient with reuse revalidates by ETag, its own headers too, and gives copies of the body", async () => {
+Deno.test("CollectionsClient with reuse revalidates by ETag", async () => {
   const headers = { authorization: "Bearer x" };
   await using parts = await startClient({ reuse: true, headers });
   const { client, sent } = parts;
@@ -232,7 +232,7 @@ Deno.test("CollectionsClient with reuse revalidates by ETag, its own headers too
   assertEquals((await client.listItems(POSTS)).items.length, 8);
 });
 
-Deno.test("CollectionsClient.items() requests the largest pages, and pins the commit of the first", async () => {
+Deno.test("CollectionsClient.items() pins the commit of its first page", async () => {
   const many: GitFiles = {};
   for (let n = 0; n < 1003; n++) many[`posts/${n + 10_000}.txt`] = `${n}`;
   await using parts = await startClient({}, many);
@@ -266,7 +266,7 @@ Deno.test("CollectionsClient.items() requests the largest pages, and pins the co
   );
 });
 
-Deno.test("CollectionsClient.items() requests a page when it is needed, by the branch where commits are refused", async () => {
+Deno.test("CollectionsClient.items() requests a page when it is needed", async () => {
   await using parts = await startClient({}, FILES, {
     ALLOWED_REPOS: "octo/site",
   });
@@ -299,7 +299,7 @@ Deno.test("CollectionsClient.items() stops at the limit", async () => {
   }
 });
 
-Deno.test("CollectionsClient types front matter by a schema, and names the file that does not fit", async () => {
+Deno.test("CollectionsClient types front matter by a schema", async () => {
   const schema = z.object({ n: z.number().transform((n) => `number ${n}`) });
   await using parts = await startClient();
   const { client } = parts;
@@ -336,7 +336,7 @@ Deno.test("CollectionsClient types front matter by a schema, and names the file 
   assertEquals(first?.frontMatter?.n satisfies number | undefined, 0);
 });
 
-Deno.test("CollectionsClient.bytes() decodes content, and reads what came without it", async () => {
+Deno.test("CollectionsClient.bytes() decodes content or reads it", async () => {
   const bytes = new Uint8Array([0, 255, 10]);
   await using parts = await startClient({}, {
     "posts/a b.bin": bytes,
@@ -393,7 +393,7 @@ const WAITS: readonly {
   },
 ];
 
-Deno.test("CollectionsClient waits as long as Retry-After says, in all no longer than it may", async () => {
+Deno.test("CollectionsClient waits as long as Retry-After says", async () => {
   for (const { retryAfter, waited, isRefused = false, ...limit } of WAITS) {
     const waits: number[] = [];
     const answers = retryAfter.map((value) => {

@@ -39,7 +39,7 @@ const DOCS = {
 };
 const BASE = "https://github.com/withastro/docs";
 
-Deno.test("parsePlace() takes every address that people paste, and nothing else", () => {
+Deno.test("parsePlace() takes the addresses that people paste", () => {
   const at = { ...DOCS, branch: "main" };
   const file = { ...at, folder: "a/b c", file: "a/b c/d.md" };
   const name = "withastro/docs";
@@ -81,7 +81,7 @@ Deno.test("parsePlace() takes every address that people paste, and nothing else"
   }
 });
 
-Deno.test("stateAt() takes over nothing of another collection but the size of a page", () => {
+Deno.test("stateAt() keeps only the page size of another collection", () => {
   const shown = readState(
     "?owner=o&repo=r&sort=size&page=3&limit=10&recursive=false&path=x",
   )!;
@@ -97,7 +97,7 @@ Deno.test("stateAt() takes over nothing of another collection but the size of a 
   });
 });
 
-Deno.test("stateUrl() writes what readState() reads, and can stand in quotes", () => {
+Deno.test("stateUrl() writes what readState() reads", () => {
   const url =
     "?owner=o&repo=r&collection=a%20b%2F%C3%BC%27%281%29&branch=feature%2Fx&page=2&limit=10" +
     "&sort=-frontMatter.date&recursive=false&filter%5BfrontMatter.a%5D=1%20%26%202" +
@@ -116,7 +116,7 @@ const LIST = readState("?owner=o&repo=r&collection=p")!;
 const queryOf = (pairs: readonly (readonly [string, string])[] | null) =>
   operationUrl("x", pairs ?? [], "http://h").split("?")[1];
 
-Deno.test("feedParameters() are those of the list, with addresses that have a host", () => {
+Deno.test("feedParameters() are those of the list, with a host", () => {
   const state = { ...LIST, page: "2", limit: "100", search: "a", fields: "b" };
   assertEquals(feedParameters({ ...state, linkTemplate: "/{slug}" }), null);
   assertEquals(
@@ -139,7 +139,7 @@ Deno.test("filterParts() reads what filterOf() writes", () => {
   }
 });
 
-Deno.test("snippetsFor() has the client's options as its types want them", () => {
+Deno.test("snippetsFor() has options that fit the client's types", () => {
   const query = "owner=o&repo=r&collection=p&limit=5&recursive=false" +
     "&filter%5BfrontMatter.tags%5D=a&filter%5BfrontMatter.tags%5D=b" +
     "&filter%5Bsize%5D%5Bexists%5D=true";
@@ -183,7 +183,7 @@ const { items } = await client.listItems({
   );
 });
 
-Deno.test("parseFilter() reads tags, comparisons, globs and plain text, filterWords() says them", () => {
+Deno.test("parseFilter() reads what filterWords() says", () => {
   const cases: Record<string, [string, string, string]> = {
     "#news": ["filter[frontMatter.tags]", "news", "tags: news"],
     "draft=true": ["filter[frontMatter.draft]", "true", "draft: true"],
@@ -219,7 +219,7 @@ const item = (frontMatter: Record<string, unknown>) => ({
   frontMatter,
 });
 
-Deno.test("columnsOf() chooses a date, a list, then what most items have; a mapping makes none", () => {
+Deno.test("columnsOf() chooses a date, a list, then common values", () => {
   const dates = { updated: "2025-02-03", date: "2025-01-02" };
   const items = [
     item({ title: "A", draft: false, tags: ["x"], ...dates, seo: { a: 1 } }),
@@ -259,7 +259,7 @@ Deno.test("keysOf() names the keys of front matter and of rows", () => {
   assertEquals(keysOf(items), ["frontMatter.title", "data.team"]);
 });
 
-Deno.test("titleOf() of an item without a title is its name, path or slug", () => {
+Deno.test("titleOf() falls back to the name, path or slug", () => {
   const titles = [
     item({ title: " " }),
     { path: "a/b.md" },
