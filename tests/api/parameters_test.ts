@@ -127,40 +127,57 @@ Deno.test("parameters are taken up to their documented bounds", () => {
 });
 
 /** Nothing is clamped. Integers have plain digits only. */
-const NO_INTEGERS = "0|-1|+1|01|1.0|1e2|0x1| |1 |1_0|Infinity|٣";
-/** Of two bytes a character. */
+const NO_INTEGERS = [
+  "0",
+  "-1",
+  "+1",
+  "01",
+  "1.0",
+  "1e2",
+  "0x1",
+  " ",
+  "1 ",
+  "1_0",
+  "Infinity",
+  "٣",
+];
+/** It has two bytes a character. */
 const WIDE = "ü".repeat(512);
 
-/** Values by parameter, with bars between them. */
-const GOOD: Readonly<Record<string, string>> = {
-  collection: `/|//a/b//|${WIDE}`,
-  includeContent: "0",
-  linkTemplate: "https://site.test/{slug}#x",
-  search: `${"a ".repeat(32)}|" OR *`,
-  fields: "slug,frontMatter.a.b,words",
-  facets: "frontMatter.a,frontMatter.b,frontMatter.a",
-  path: "...|a\\b:c*?",
-  format: "raw",
+const GOOD: Readonly<Record<string, readonly string[]>> = {
+  collection: ["/", "//a/b//", WIDE],
+  includeContent: ["0"],
+  linkTemplate: ["https://site.test/{slug}#x"],
+  search: ["a ".repeat(32), '" OR *'],
+  fields: ["slug,frontMatter.a.b,words"],
+  facets: ["frontMatter.a,frontMatter.b,frontMatter.a"],
+  path: ["...", "a\\b:c*?"],
+  format: ["raw"],
 };
-const BAD: Readonly<Record<string, string>> = {
-  repo: "..|a.git",
-  collection: `a//b|a/../b|./a|a\u0085|${WIDE}a`,
+const BAD: Readonly<Record<string, readonly string[]>> = {
+  repo: ["..", "a.git"],
+  collection: ["a//b", "a/../b", "./a", "a\u0085", `${WIDE}a`],
   page: NO_INTEGERS,
   limit: NO_INTEGERS,
-  includeContent: "TRUE",
-  linkTemplate: "javascript:{slug}|{slug}:x|/a b/{slug}|/{slug}/{slug}",
-  search: `${"a ".repeat(33)}|${"京".repeat(129)}`,
-  fields: "slug,,size|frontMatter.",
-  facets: [..."123456"].map((n) => `frontMatter.${n}`).join(),
-  path: "a/|../a|a\u0000b",
-  format: "RAW",
+  includeContent: ["TRUE"],
+  linkTemplate: [
+    "javascript:{slug}",
+    "{slug}:x",
+    "/a b/{slug}",
+    "/{slug}/{slug}",
+  ],
+  search: ["a ".repeat(33), "京".repeat(129)],
+  fields: ["slug,,size", "frontMatter."],
+  facets: [[..."123456"].map((n) => `frontMatter.${n}`).join()],
+  path: ["a/", "../a", "a\u0000b"],
+  format: ["RAW"],
 };
 
 for (const [table, expected] of [[GOOD, false], [BAD, true]] as const) {
   Deno.test(`${expected ? "bad" : "good"} forms of a parameter are told`, () => {
     for (const [name, values] of Object.entries(table)) {
       const isOfItem = name === "path" || name === "format";
-      for (const value of values.split("|")) {
+      for (const value of values) {
         const parse = isOfItem ? parseItemQuery : parseListQuery;
         const found = isBad(name, value, parse);
         assertEquals([name, value, found], [name, value, expected]);
