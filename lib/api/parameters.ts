@@ -498,6 +498,12 @@ export function parseItemQuery(search: string): ItemParameters {
     delete given.filter;
     delete given.kind;
   }
+  if (given.filter !== undefined) {
+    // Neither their order nor their number has an effect.
+    const filters = given.filter.map((filter) => [filter.join("="), filter]);
+    given.filter = [...new Map(filters as [string, [string, string]][])]
+      .sort().map(([, filter]) => filter);
+  }
   return given;
 }
 

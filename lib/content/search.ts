@@ -56,7 +56,6 @@ const DEFLATE = { level: 1 };
 const SCHEMA = `
   PRAGMA page_size = ${PAGE_BYTES};
   PRAGMA max_page_count = ${MAX_INDEX_BYTES / PAGE_BYTES};
-  PRAGMA journal_mode = OFF;
   CREATE TABLE texts(id INTEGER PRIMARY KEY, deflated BLOB);
   CREATE VIRTUAL TABLE docs USING fts5(title, headings, meta, body,
     content = "", tokenize = "unicode61 remove_diacritics 2");`;
@@ -125,15 +124,20 @@ export function search(input: SearchInput, pace: Pace): Hits | Missing {
   if (stale.length > 0) {
     const remove = db.prepare(REMOVE);
     const removeTexts = db.prepare(REMOVE_TEXTS);
-    const areRemoved = withCommits(db, (next) =>
-      stale.every(([id, row]) => {
-        remove.run(row, ...textsOf(db, row));
-        removeTexts.run(row);
-        rows.delete(id);
-        next();
-        return !pace.isOver();
-      }));
-    // Removing a row takes as long as adding it.
+    let areRemoved = false;
+    try {
+      areRemoved = withCommits(db, (next) =>
+        stale.every(([id, row]) => {
+          remove.run(row, ...textsOf(db, row));
+          removeTexts.run(row);
+          rows.delete(id);
+          next();
+          return !pace.isOver();
+        }));
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+    // Removing a row takes as long as adding it, and as much of the index.
     if (!areRemoved) {
       indexes.delete(keyOf(input));
       rows.clear();
@@ -227,7 +231,7 @@ export function addRows<T>(
     return result;
   } catch (error) {
     indexes.delete(keyOf(name));
-    if ((error as { errcode?: number }).errcode !== SQLITE_FULL) throw error;
+    if (!isFull(error)) throw error;
     throw collectionTooLarge(
       name.folder,
       `its index takes more than ${MAX_INDEX_BYTES} bytes`,
@@ -248,14 +252,17 @@ function withCommits<T>(
   db: DatabaseSync,
   work: (next: () => void) => T,
 ): T {
-  db.exec("BEGIN");
+  // Errors of `db.exec()` have no code (Deno 2.9.6).
+  const [begin, commit] = [db.prepare("BEGIN"), db.prepare("COMMIT")];
+  begin.run();
   let endsAtMs = performance.now() + COMMIT_AFTER_MS;
   const result = work(() => {
     if (performance.now() < endsAtMs) return;
-    db.exec("COMMIT; BEGIN");
+    commit.run();
+    begin.run();
     endsAtMs = performance.now() + COMMIT_AFTER_MS;
   });
-  db.exec("COMMIT");
+  commit.run();
   return result;
 }
 
@@ -263,6 +270,8 @@ function withCommits<T>(
 export const countRows = (name: IndexName) => openIndex(name).last;
 
 const SQLITE_FULL = 13;
+const isFull = (error: unknown) =>
+  (error as { errcode?: number }).errcode === SQLITE_FULL;
 
 type IndexName = Pick<SearchInput, "repository" | "index">;
 const keyOf = ({ repository, index }: IndexName) => `${repository}\n${index}`;

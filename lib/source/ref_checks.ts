@@ -380,18 +380,24 @@ export class RefChecks {
    * Joins the check under way or starts one. Repeats the check if the
    * repository changed during it.
    */
-  private checked(
+  private async checked(
     name: RefName,
     context: RequestContext,
   ): Promise<CheckedRef> {
     const { client, signal } = context;
     const [key, repository] = keysOf(name);
+    let refusal: unknown = null;
     // No client's disconnect aborts a check.
     const shared = this.flights.run(key, async () => {
       const known = this.known.get(key) ?? await this.load(name);
       // Requests that came during the previous check find its result here.
       if (known && this.isEarly(known)) return { known, freshness: "fresh" };
-      if (known === null) context.recordMiss();
+      try {
+        if (known === null) context.recordMiss();
+      } catch (error) {
+        // Other clients may wait for this check too.
+        refusal = error;
+      }
       for (;;) {
         const changes = this.changes.get(repository);
         const [outcome] = await Promise.allSettled([this.check(name, client)]);
@@ -400,7 +406,9 @@ export class RefChecks {
         throw outcome.reason;
       }
     });
-    return orAborted(shared, signal);
+    const checked = await orAborted(shared, signal);
+    if (refusal !== null) throw refusal;
+    return checked;
   }
 
   private async check(name: RefName, client: string): Promise<CheckedRef> {

@@ -191,7 +191,8 @@ export class ContentThread implements Compute {
     try {
       reply = await worker.ask({ task: task.name, input, limitMs }, moved);
       if ("isHeapFull" in reply) {
-        isFull = true;
+        // What the thread keeps may have filled it.
+        isFull = isLong;
         worker.stop("its heap is full");
         throw new Error("The heap of the content thread is full");
       }

@@ -104,7 +104,10 @@ export async function readBody(
       if (needed > buffer.length) {
         const capacity = Math.max(
           needed,
-          announced || Math.min(buffer.length * 2, maxBytes),
+          // A compressed body is longer than its announced length.
+          needed <= announced
+            ? announced
+            : Math.min(buffer.length * 2, maxBytes),
         );
         const growsTo = isGrowable ? maxBytes : 0;
         buffer = await resized(buffer, capacity, { growsTo, signal });

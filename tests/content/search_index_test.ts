@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
 import { addRows, findRows, indexedTexts } from "../../lib/content/search.ts";
 import { unlimited } from "../../lib/thread/compute.ts";
 import { collidingWords } from "./colliding_words.ts";
@@ -48,4 +49,18 @@ Deno.test("addRows() takes linear time for words that share a hash", () => {
   add(1);
   const [some, more] = [add(2), add(8)];
   assert(more < 10 * some, `2 rows: ${some} ms, 8 rows: ${more} ms`);
+});
+
+Deno.test("addRows() refuses what fills the index", () => {
+  const name = { repository: "r", index: "full", folder: "f" };
+  const rowOf = (row: number) =>
+    words(5_000).map((word) => `${word}x${row}`).join(" ");
+  const error = assertThrows(
+    () =>
+      addRows(name, (add) => {
+        for (let row = 0; row < 5_000; row++) add(["", "", "", rowOf(row)]);
+      }),
+    CollectionsError,
+  );
+  assertEquals(error.code, "collection-too-large");
 });

@@ -152,6 +152,17 @@ Deno.test("resolve() charges a check to the request that starts it", async () =>
   assertEquals([await cost(both), charges], [[304], [25]]);
 });
 
+Deno.test("resolve() refuses only the client that is over its limit", async () => {
+  await using opened = await openRefs(NAMED);
+  const recordMiss = () => {
+    throw new Error("over the limit");
+  };
+  const greedy = opened.resolve({ context: { ...uncharged, recordMiss } });
+  const other = opened.resolve({ context: uncharged });
+  await assertRejects(() => greedy, Error, "over the limit");
+  assertEquals((await other).freshness, "new");
+});
+
 Deno.test("a cold resolve reads the store once", async () => {
   await using opened = await openRefs(NAMED);
   const reads = countReads(opened.store.kv);
