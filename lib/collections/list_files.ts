@@ -18,8 +18,8 @@ import { yieldToEventLoop } from "../work/clock.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
 
 const MAX_FILES = 1_000_000;
-/** The parts of a list and the list that they are joined to. */
-const MAX_LIST_BYTES = 160 << 20;
+/** A list is in memory twice while it is assembled. */
+const MAX_LIST_BYTES = 128 << 20;
 const READS_AT_ONCE = 8;
 
 /**
@@ -113,8 +113,7 @@ async function join(
   path: string,
   read: ReadContext,
 ): Promise<FileList> {
-  const maxBytes = MAX_LIST_BYTES - linearIn;
-  const input = { part, maxBytes };
+  const input = { part, maxBytes: MAX_LIST_BYTES };
   const bytes = await runTask(read, joinListsTask, input, { linearIn });
   if (bytes === null) throw tooLong(path);
   return new FileList(bytes);
