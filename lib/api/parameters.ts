@@ -499,10 +499,11 @@ export function parseItemQuery(search: string): ItemParameters {
     delete given.kind;
   }
   if (given.filter !== undefined) {
-    // Neither their order nor their number has an effect.
-    const filters = given.filter.map((filter) => [filter.join("="), filter]);
-    given.filter = [...new Map(filters as [string, [string, string]][])]
-      .sort().map(([, filter]) => filter);
+    // Neither their order nor repeated ones have an effect.
+    const filters = new Map(
+      given.filter.map((filter) => [filter.join("="), filter] as const),
+    );
+    given.filter = [...filters.keys()].sort().map((key) => filters.get(key)!);
   }
   return given;
 }

@@ -38,6 +38,8 @@ const MAX_READ = { files: 5_000, bytes: 32 << 20 };
 const PAGE_BYTES = 64 * 1024;
 /** All indexes of a thread. Very many different short words take the most. */
 const MAX_INDEX_BYTES = 64 << 20;
+/** SQLite takes some memory beside the pages. */
+const MIN_INDEX_BYTES = 512 * 1024;
 /** The maximum of one text. Markdown with HTML has at most as many bytes. */
 const MAX_CHARS = 1 << 20;
 /**
@@ -82,7 +84,7 @@ const indexes = new LRUCache<string, SearchIndex>({
   maxSize: MAX_INDEX_BYTES,
   sizeCalculation: ({ db }) => {
     const { page_count } = db.prepare("PRAGMA page_count").get()!;
-    return Number(page_count) * PAGE_BYTES;
+    return Math.max(Number(page_count) * PAGE_BYTES, MIN_INDEX_BYTES);
   },
   dispose: ({ db }, _, reason) => {
     if (reason !== "set") db.close();

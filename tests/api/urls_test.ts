@@ -91,6 +91,9 @@ Deno.test("responseKey() of an item is one key for equal responses", () => {
     "includeNeighbors=1&kind=markdown,text": [
       "includeNeighbors=1&kind=text,markdown,text",
     ],
+    "includeNeighbors=1&filter[name]=a&filter[path]=b": [
+      "includeNeighbors=1&filter[path]=b&filter[name]=a&filter[path]=b",
+    ],
     "branch=HEAD": [],
     "sort=-path&includeNeighbors=1": [],
     "recursive=0&includeNeighbors=1": [],
