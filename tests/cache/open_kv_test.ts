@@ -5,11 +5,37 @@ import { openServices } from "../../lib/services.ts";
 import { parseSettings, SettingsError } from "../../lib/settings.ts";
 import { TOKEN } from "../kv_connect/kv_connect_server.ts";
 import { TestClock } from "../test_clock.ts";
-
-const NO_DATABASE = "no database ".repeat(1_000);
+import { randomBytes } from "./watched_kv.ts";
 
 const clock = new TestClock();
 const openKv = (path: string | null) => openKvWith(path, clock);
+
+/** Files that were stores once, in a folder of their own. */
+async function makeDamagedFiles() {
+  const folder = await Deno.makeTempDir();
+  const whole = `${folder}/kv`;
+  const kv = await openKv(whole);
+  for (let i = 0; i < 50; i++) await kv.set(["a", i], randomBytes(20_000));
+  kv.close();
+  const bytes = await Deno.readFile(whole);
+  const damaged = [
+    bytes.slice().fill(0, 0, 100),
+    bytes.slice().fill(7, 100, 4096),
+    bytes.slice().fill(7, 4096, 900_000),
+    bytes.slice(0, bytes.length / 2),
+    bytes.slice(0, 50),
+    randomBytes(bytes.length),
+  ];
+  const files = await Promise.all(damaged.map(async (bytes, index) => {
+    const path = `${folder}/damaged-${index}`;
+    await Deno.writeFile(path, bytes);
+    return { path, bytes };
+  }));
+  return {
+    files,
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
 
 /** Services that open their store by themselves. */
 async function open(log: LineLog, env: Record<string, string> = {}) {
@@ -33,46 +59,59 @@ async function withOpenKv(
 Deno.test("openKv() says why it cannot open a store", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeFile(`${folder}/empty`, new Uint8Array(0));
-  const usable = [":memory:", `${folder}/a/b/kv`, `${folder}/empty`];
-  for (const path of usable) {
+  for (
+    const path of [
+      ":memory:",
+      ...["a/b/kv", "a/b/kv", "empty"].map((p) => `${folder}/${p}`),
+    ]
+  ) {
     const kv = await openKv(path);
     await kv.set(["a"], "stored");
     assertEquals((await kv.get(["a"])).value, "stored");
     kv.close();
   }
-  const damaged = `${folder}/file`;
-  await Deno.writeTextFile(damaged, NO_DATABASE);
-  for (const path of [damaged, `${damaged}/kv`, folder]) {
+  await Deno.writeTextFile(`${folder}/file`, "no database ".repeat(1_000));
+  for (const path of [`${folder}/file`, `${folder}/file/kv`, folder]) {
     const message = `Cannot open the key-value store "${path}": `;
     await assertRejects(() => openKv(path), Error, message);
   }
-
-  const log = new LineLog(() => {}, { level: "silent" });
-  await assertRejects(
-    () => open(log, { KV_PATH: damaged }),
-    SettingsError,
-    `Cannot start with "KV_PATH": Cannot open the key-value store "${damaged}": `,
-  );
-  assertEquals(await Deno.readTextFile(damaged), NO_DATABASE);
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("openServices() rejects a damaged KV_PATH and leaves it", async () => {
+  await using damaged = await makeDamagedFiles();
+  const log = new LineLog(() => {}, { level: "silent" });
+  for (const { path, bytes } of damaged.files) {
+    const message =
+      `Cannot start with "KV_PATH": Cannot open the key-value store "${path}": `;
+    await assertRejects(
+      () => open(log, { KV_PATH: path }),
+      SettingsError,
+      message,
+    );
+    assertEquals(await Deno.readFile(path), bytes);
+  }
+});
+
 Deno.test("openServices() warns where Deno's own store is damaged", async () => {
+  await using damaged = await makeDamagedFiles();
   const { openKv } = Deno;
-  const damaged = await Deno.makeTempFile();
-  await Deno.writeTextFile(damaged, NO_DATABASE);
-  await withOpenKv(() => openKv(damaged), async () => {
-    let text = "";
-    const sink = (bytes: Uint8Array) =>
-      void (text += new TextDecoder().decode(bytes));
-    const services = await open(new LineLog(sink, { level: "info" }));
-    assertEquals((await services.health()).store, "none");
-    await services.close();
-    const { event, reason } = JSON.parse(text.split("\n")[0]!);
-    assertEquals(event, "no key-value store, caching in memory only");
-    assertStringIncludes(reason, 'Cannot open the key-value store "default": ');
-  });
-  await Deno.remove(damaged);
+  for (const { path } of damaged.files) {
+    await withOpenKv(() => openKv(path), async () => {
+      let text = "";
+      const sink = (bytes: Uint8Array) =>
+        void (text += new TextDecoder().decode(bytes));
+      const services = await open(new LineLog(sink, { level: "info" }));
+      assertEquals((await services.health()).store, "none");
+      await services.close();
+      const { event, reason } = JSON.parse(text.split("\n")[0]!);
+      assertEquals(event, "no key-value store, caching in memory only");
+      assertStringIncludes(
+        reason,
+        'Cannot open the key-value store "default": ',
+      );
+    });
+  }
 });
 
 Deno.test("openKv() waits while another process makes the file", async () => {
@@ -116,10 +155,21 @@ Deno.test("openKv() shows no credentials of a URL", async () => {
     () => new Response("no", { status: 403 }),
   );
   const host = `127.0.0.1:${server.addr.port}`;
-  for (const userinfo of ["user:s3@cret@", "s3cret@", "", "a/s3cret@"]) {
+  for (
+    const userinfo of [
+      "user:s3cret@",
+      "s3cret@",
+      "user:s3@cret@",
+      "",
+      "a/s3cret@",
+    ]
+  ) {
     const url = `HTTP://${userinfo}${host}/store?token=s3cret#s3cret`;
-    const message = "Cannot open the key-value store";
-    const error = await assertRejects(() => openKv(url), Error, message);
+    const error = await assertRejects(
+      () => openKv(url),
+      Error,
+      "Cannot open the key-value store",
+    );
     assertEquals(/s3|cret|a-token/.exec(error.message), null, error.message);
   }
   const error = await assertRejects(

@@ -1,5 +1,5 @@
-// Requests under way: bounded for each client, cached or not; and responses over
-// 64 KiB, which are sent in pieces as they are read.
+// Requests under way: bounded for each client, over HTTP/1.1 and HTTP/2, cached
+// or not; and responses over 64 KiB, which are sent in pieces as they are read.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -8,6 +8,7 @@ import { randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./freshness_of.ts";
+import { openStreams } from "./h2_streams.ts";
 
 const CLIENT = "127.0.0.1";
 const KIB = 1 << 10;
@@ -22,14 +23,14 @@ Deno.test("UnderWay refuses a client past 1,000 until some end", async () => {
   const underWay = new UnderWay();
   const infos = Array.from({ length: 1_000 }, infoOf);
   for (const info of infos) underWay.add("a", info);
-  const refused = {
-    get completed(): Promise<void> {
-      throw new Error(
-        "A promise that nobody waits for ends the process when it rejects",
-      );
-    },
-  };
-  assertThrows(() => underWay.add("a", refused), CollectionsError);
+  const error = assertThrows(
+    () => underWay.add("a", infoOf()),
+    CollectionsError,
+  );
+  assertEquals([error.code, error.facts.retryAfterSeconds], [
+    "too-many-requests",
+    1,
+  ]);
   underWay.add("b", infoOf());
 
   infos[0]!.resolve();
@@ -37,6 +38,19 @@ Deno.test("UnderWay refuses a client past 1,000 until some end", async () => {
   await Promise.allSettled([infos[0]!.completed, infos[1]!.completed]);
   assertEquals([underWay.countOf("a"), underWay.countOf("b")], [998, 1]);
   underWay.add("a", infoOf());
+});
+
+Deno.test("UnderWay does not ask a refused request when it was sent", () => {
+  const underWay = new UnderWay();
+  for (let n = 0; n < 1_000; n++) underWay.add("a", infoOf());
+  const info = {
+    get completed(): Promise<void> {
+      throw new Error(
+        "A promise that nobody waits for ends the process when it rejects",
+      );
+    },
+  };
+  assertThrows(() => underWay.add("a", info), CollectionsError);
 });
 
 Deno.test("UnderWay counts one hit of 64 for all, then each", () => {
@@ -66,8 +80,13 @@ async function untilCount(
   }
 }
 
-Deno.test("1,000 unsent responses of a client are under way", async () => {
-  for (const path of [listPath(), "/problems/source-failed"]) {
+for (
+  const [what, path] of [["cached", listPath()], [
+    "other",
+    "/problems/source-failed",
+  ]] as const
+) {
+  Deno.test(`1,000 unread HTTP/2 requests are under way, of ${what}`, async () => {
     let hits = 0;
     await using site = await startSite({ "posts/a.md": "" }, {
       env: { MISSES_PER_MINUTE: "0" },
@@ -78,28 +97,25 @@ Deno.test("1,000 unsent responses of a client are under way", async () => {
         }),
     });
     const { service } = site;
-    const { promise: completed, resolve } = Promise.withResolvers<void>();
-    const remoteAddr = { transport: "tcp", hostname: CLIENT, port: 1 } as const;
+    const url = `http://${CLIENT}:${service.listen()}`;
     const statusOf = async () => {
-      const request = new Request(`http://localhost:8000${path}`);
-      const response = await service.handler(request, {
-        remoteAddr,
-        completed,
-      });
+      const response = await fetch(url + path);
       await response.body?.cancel();
       return response.status;
     };
-    for (let count = 0; count < 1_000; count++) {
-      assertEquals(await statusOf(), 200);
-    }
-    for (let count = 0; count < 64; count++) await statusOf();
-    assertEquals([path, await statusOf()], [path, 429]);
+    assertEquals(await statusOf(), 200);
+    await untilCount(service, 0);
 
-    resolve();
+    const streams = await openStreams(Number(new URL(url).port), path, 1_200);
+    await untilCount(service, 1_000);
+    assertEquals(await statusOf(), 429);
+
+    streams[Symbol.dispose]();
     await untilCount(service, 0);
     assertEquals(await statusOf(), 200);
-  }
-});
+    await untilCount(service, 0);
+  });
+}
 
 Deno.test("unread HTTP/1.1 responses count until their end", async () => {
   await using site = await startSite({ "large.txt": "x".repeat(8 << 20) });
@@ -144,16 +160,21 @@ Deno.test("every response over 64 KiB is sent in pieces", async () => {
   for (const [path, headers = {}] of rows) {
     for (const turn of ["first", "again"]) {
       const response = await service.send(path, { headers });
-      const { headers: sent } = response;
-      const coding = sent.get("content-encoding") ?? undefined;
-      assertEquals([path, coding], [path, headers["accept-encoding"]]);
-      assert(Number(sent.get("content-length")) > 64 * KIB, path);
+      const length = Number(response.headers.get("content-length"));
+      assertEquals(
+        response.headers.get("content-encoding"),
+        headers["accept-encoding"] ?? null,
+      );
+      assert(length > 64 * KIB, `${path} has ${length}`);
       const reader = response.body!.getReader();
       const { value } = await reader.read();
       assertEquals([path, turn, value?.length], [path, turn, 64 * KIB]);
       service.clock.advance(20_000);
-      const { done } = await reader.read();
-      assertEquals([path, turn, done], [path, turn, true]);
+      assertEquals([path, turn, (await reader.read()).done], [
+        path,
+        turn,
+        true,
+      ]);
     }
   }
 });
