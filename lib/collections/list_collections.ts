@@ -9,6 +9,7 @@ import { readDeclarations } from "./declarations.ts";
 import { runOverFrontMatter } from "./derive.ts";
 import { listFiles } from "./list_files.ts";
 import { omittedWarnings } from "./list_items.ts";
+import { joinBytes } from "../work/bytes.ts";
 import {
   type Answer,
   bodyOf,
@@ -53,7 +54,7 @@ export async function collectionTypes(
     { path: "", format: "types" },
     read,
   );
-  const bytes = await new Blob([about, text]).bytes();
+  const bytes = await joinBytes([about, text]);
   return { bytes, fileName: "collection-types.ts" };
 }
 
