@@ -182,7 +182,9 @@ browserTest(
       const requests = new Set<string>();
       for (const name of names) {
         await select.selectOption(name);
-        await answer!.waitFor();
+        // It is shown in pieces, and again when it is highlighted.
+        await answer!.filter({ has: page.locator(".hljs") })
+          .filter({ hasText: /\n\}$/ }).waitFor();
         const [, url = ""] = (await request!.innerText()).match(
           /"(http[^"]+)"/,
         )!;
