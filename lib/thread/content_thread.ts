@@ -16,6 +16,7 @@ import {
   TURN_MS,
   unlimited,
 } from "./compute.ts";
+import type { ThreadEnd, ThreadStart } from "./sandbox.ts";
 import type { TaskReply, TaskRequest } from "./thread.ts";
 
 export const MAX_HEAP_MB = 192;
@@ -91,7 +92,8 @@ export class ContentThreads implements Compute {
  */
 export class ContentThread implements Compute {
   readonly #queue: FairQueue;
-  #worker: Promise<WorkerHandle | null> | null = null;
+  #sandbox: Sandbox | null = null;
+  #thread: Promise<Thread | null> | null = null;
   #isClosed = false;
   /**
    * When long work may run again. It takes at most half of the time, and a
@@ -111,7 +113,7 @@ export class ContentThread implements Compute {
   }
 
   async start(): Promise<void> {
-    await (this.#worker ??= this.#open());
+    await (this.#thread ??= this.#open());
   }
 
   readonly run: Compute["run"] = async (task, input, options) => {
@@ -156,8 +158,8 @@ export class ContentThread implements Compute {
   /** Ends the thread. Running tasks fail. */
   close(): void {
     this.#isClosed = true;
-    this.#worker?.then((worker) => worker?.stop("it is closed"));
-    this.#worker = null;
+    this.#thread?.then(() => this.#sandbox?.stop("it is closed"));
+    this.#thread = null;
   }
 
   /**
@@ -172,32 +174,32 @@ export class ContentThread implements Compute {
     isLong: boolean,
   ): Promise<{ output: Output } | { overLimit: Input }> {
     if (this.#isClosed) throw new Error("Cannot compute: the service stops");
-    const opening = this.#worker ??= this.#open();
-    const worker = await opening;
-    if (worker === null) {
+    const opening = this.#thread ??= this.#open();
+    const thread = await opening;
+    if (thread === null) {
       return { output: (await task.load())(input, unlimited) };
     }
     const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
     const { clock, log } = this.options;
     let isFull = false;
-    const graceMs = worker.loaded.has(task.name) ? GRACE_MS : LOAD_WITHIN_MS;
-    worker.loaded.add(task.name);
+    const graceMs = thread.loaded.has(task.name) ? GRACE_MS : LOAD_WITHIN_MS;
+    thread.loaded.add(task.name);
     const cancelTimer = clock.setTimer(TURN_MS + limitMs + graceMs, () => {
       isFull = true;
-      worker.stop("it does not answer");
+      this.#sandbox?.stop("it does not answer");
     });
     const moved = task.moveInput?.(input) ?? [];
     let reply: TaskReply;
     try {
-      reply = await worker.ask({ task: task.name, input, limitMs }, moved);
+      reply = await thread.ask({ task: task.name, input, limitMs }, moved);
       if ("isHeapFull" in reply) {
         // What the thread keeps may have filled it.
         isFull = isLong;
-        worker.stop("its heap is full");
+        this.#sandbox?.endThread("its heap is full");
         throw new Error("The heap of the content thread is full");
       }
     } catch (error) {
-      if (this.#worker === opening) this.#worker = null;
+      if (this.#thread === opening) this.#thread = null;
       log.warn("content thread replaced", {
         task: task.name,
         ...describeError(error),
@@ -218,24 +220,24 @@ export class ContentThread implements Compute {
     throw new CollectionsError(code as ProblemCode, detail, { message });
   }
 
-  /** Returns a started worker, or null if no worker can be started. */
-  async #open(): Promise<WorkerHandle | null> {
+  /** Returns a started thread, or null if no worker can be started. */
+  async #open(): Promise<Thread | null> {
     const { clock, log } = this.options;
-    let worker: WorkerHandle | null = null;
     const cancelTimer = clock.setTimer(
       START_WITHIN_MS,
-      () => worker?.stop("it does not start"),
+      () => this.#sandbox?.stop("it does not start"),
     );
     try {
-      worker = startWorker();
-      await worker.ready;
-      return worker;
+      if (this.#sandbox?.isStopped !== false) this.#sandbox = new Sandbox();
+      const thread = this.#sandbox.start();
+      await thread.ready;
+      return thread;
     } catch (error) {
       log.warn(
         "no content thread, computing on the serving thread",
         describeError(error),
       );
-      clock.setTimer(START_AGAIN_AFTER_MS, () => this.#worker = null);
+      clock.setTimer(START_AGAIN_AFTER_MS, () => this.#thread = null);
       return null;
     } finally {
       cancelTimer();
@@ -243,55 +245,85 @@ export class ContentThread implements Compute {
   }
 }
 
-type WorkerHandle = ReturnType<typeof startWorker>;
+type Thread = ReturnType<Sandbox["start"]>;
 
 /**
- * Starts the worker and a port to the thread inside it. A stopped worker
- * rejects everything.
+ * The worker in which one thread runs at a time. To start a worker stops the
+ * serving thread for about 30 ms, so a thread that ends is replaced inside it.
  */
-function startWorker() {
-  // The thread inside needs permission to read its modules.
-  const read = [new URL("../../", import.meta.url)];
-  const none = {
-    env: false,
-    ffi: false,
-    import: false,
-    net: false,
-    run: false,
-    sys: false,
-  };
-  const worker = new Worker(new URL("./sandbox.ts", import.meta.url), {
-    type: "module",
-    name: "content",
-    deno: { permissions: { ...none, read, write: false } },
-  });
-  const { port1: port, port2 } = new MessageChannel();
-  let answer = Promise.withResolvers<TaskReply>();
-  let fault: Error | null = null;
-  const stop = (why: string) => {
-    fault ??= new Error(`The content thread was stopped: ${why}`);
-    worker.terminate();
-    port.close();
-    answer.reject(fault);
-  };
-  worker.onerror = (event) => {
-    // An unhandled error event would end the process.
-    event.preventDefault();
-    stop(event.message);
-  };
-  port.onmessage = ({ data }) => answer.resolve(data);
-  worker.postMessage({ port: port2, maxHeapMb: MAX_HEAP_MB }, [port2]);
-  return {
-    ready: answer.promise as Promise<unknown>,
-    /** The names of the tasks that were sent. */
-    loaded: new Set<string>(),
-    /** Sends one request. The next may be sent after the reply. */
-    ask(request: TaskRequest, moved: ArrayBuffer[]): Promise<TaskReply> {
-      answer = Promise.withResolvers();
-      if (fault !== null) answer.reject(fault);
-      else port.postMessage(request, moved);
-      return answer.promise;
-    },
-    stop,
-  };
+class Sandbox {
+  isStopped = false;
+  readonly #worker: Worker;
+  #threads = 0;
+  #end: ((why: string) => void) | null = null;
+
+  constructor() {
+    // The thread inside needs permission to read its modules.
+    const read = [new URL("../../", import.meta.url)];
+    const none = {
+      env: false,
+      ffi: false,
+      import: false,
+      net: false,
+      run: false,
+      sys: false,
+    };
+    this.#worker = new Worker(new URL("./sandbox.ts", import.meta.url), {
+      type: "module",
+      name: "content",
+      deno: { permissions: { ...none, read, write: false } },
+    });
+    this.#worker.onmessage = ({ data }: MessageEvent<ThreadEnd>) => {
+      if (data.id === this.#threads) this.#end?.(data.why);
+    };
+    this.#worker.onerror = (event) => {
+      // An unhandled error event would end the process.
+      event.preventDefault();
+      this.stop(event.message);
+    };
+  }
+
+  /**
+   * Starts a thread in the place of the last one. A thread that has ended
+   * rejects everything.
+   */
+  start() {
+    const { port1: port, port2 } = new MessageChannel();
+    let answer = Promise.withResolvers<TaskReply>();
+    let fault: Error | null = null;
+    this.#end = (why) => {
+      fault ??= new Error(`The content thread was stopped: ${why}`);
+      port.close();
+      answer.reject(fault);
+    };
+    port.onmessage = ({ data }) => answer.resolve(data);
+    const id = ++this.#threads;
+    const request = { port: port2, maxHeapMb: MAX_HEAP_MB, id };
+    this.#worker.postMessage(request satisfies ThreadStart, [port2]);
+    return {
+      ready: answer.promise as Promise<unknown>,
+      /** The names of the tasks that were sent. */
+      loaded: new Set<string>(),
+      /** Sends one request. The next may be sent after the reply. */
+      ask(request: TaskRequest, moved: ArrayBuffer[]): Promise<TaskReply> {
+        answer = Promise.withResolvers();
+        if (fault !== null) answer.reject(fault);
+        else port.postMessage(request, moved);
+        return answer.promise;
+      },
+    };
+  }
+
+  /** Ends the thread, which can be replaced. */
+  endThread(why: string): void {
+    this.#end?.(why);
+    this.#worker.postMessage(null);
+  }
+
+  /** Ends the worker with its thread. Nothing more can be started in it. */
+  stop(why: string): void {
+    this.isStopped = true;
+    this.#worker.terminate();
+    this.#end?.(why);
+  }
 }

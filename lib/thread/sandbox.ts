@@ -1,24 +1,41 @@
 // The worker between the service and the content thread. A web worker can run
 // without permissions. A Node worker can have a memory limit that ends the
 // worker instead of the process. So this web worker drops the permissions and
-// starts a Node worker. That worker does not have the permissions either.
+// runs one Node worker at a time. That worker does not have the permissions
+// either.
 
-import { type MessagePort, Worker } from "node:worker_threads";
+import { type MessagePort as NodePort, Worker } from "node:worker_threads";
+
+/** Asks for a thread that ends the last one. Null ends it only. */
+export interface ThreadStart {
+  readonly port: MessagePort;
+  readonly maxHeapMb: number;
+  readonly id: number;
+}
+
+/** Says why a thread ended by itself. */
+export interface ThreadEnd {
+  readonly id: number;
+  readonly why: string;
+}
+
+const service = globalThis as unknown as { postMessage(end: ThreadEnd): void };
+let thread: Worker | null = null;
 
 addEventListener("message", (event) => {
-  const { port, maxHeapMb } =
-    (event as MessageEvent<{ port: MessagePort; maxHeapMb: number }>).data;
-  const thread = new Worker(new URL("./thread.ts", import.meta.url), {
+  thread?.terminate();
+  thread = null;
+  const request = (event as MessageEvent<ThreadStart | null>).data;
+  if (request === null) return;
+  const { maxHeapMb, id } = request;
+  const started = thread = new Worker(new URL("./thread.ts", import.meta.url), {
     // The constructor reads the environment if this is missing.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
-  // Errors thrown here reach the service as this worker's `error` event.
-  thread.on("error", (error: unknown) => {
-    throw error;
-  });
-  thread.on("exit", (code: number) => {
-    throw new Error(`The thread ended with code ${code}`);
-  });
-  thread.postMessage(port, [port]);
+  const report = (why: string) => service.postMessage({ id, why });
+  started.on("error", (error: Error) => report(error.message));
+  started.on("exit", (code: number) => report(`It ended with code ${code}`));
+  const port = request.port as unknown as NodePort;
+  started.postMessage(port, [port]);
 });

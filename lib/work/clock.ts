@@ -61,7 +61,11 @@ export async function orAborted<T>(
   }
 }
 
-const SLICE_MS = 8;
+/**
+ * Deno answers nobody while a slice runs and lets about 2 ms pass between two of
+ * them. A request waits for a few slices.
+ */
+const SLICE_MS = 3;
 
 /**
  * The number of cheap steps between two calls of {@linkcode yieldToEventLoop}.
@@ -81,7 +85,7 @@ function beginSlice() {
 }
 
 /**
- * Returns at once while the current slice of 8 ms lasts. Otherwise lets all
+ * Returns at once while the current slice of 3 ms lasts. Otherwise lets all
  * other ready tasks continue first. Call it between long steps or once per
  * {@linkcode STEPS_PER_YIELD} cheap steps.
  * @throws the signal's reason if it is aborted.

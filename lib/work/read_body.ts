@@ -105,9 +105,10 @@ export async function readBody(
         const capacity = Math.max(
           needed,
           // A compressed body is longer than its announced length.
-          needed <= announced
-            ? announced
-            : Math.min(buffer.length * 2, maxBytes),
+          needed <= announced ? announced : Math.min(
+            buffer.length + (buffer.buffer.resizable ? MIB : buffer.length),
+            maxBytes,
+          ),
         );
         const growsTo = isGrowable ? maxBytes : 0;
         buffer = await resized(buffer, capacity, { growsTo, signal });
@@ -163,7 +164,8 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
 /**
  * Returns the same bytes with another length. The given bytes become unusable.
  * Bytes that grow over 1 MiB move to a buffer that can grow to `growsTo` bytes
- * without a copy.
+ * without a copy. The engine clears what it takes from the end of such a buffer,
+ * so it should be little.
  */
 async function resized(
   bytes: Uint8Array<ArrayBuffer>,

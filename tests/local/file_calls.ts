@@ -1,7 +1,7 @@
 // Changes of files at an exact moment: before or after a call of Deno's that
 // the scan of a folder makes.
 
-type Name = "lstat" | "readDir" | "realPath";
+type Name = "lstatSync" | "readDir" | "realPathSync";
 type Call = (path: string) => unknown;
 
 /** Replaces a function of Deno's, until it is disposed of. */
@@ -38,13 +38,13 @@ export function before(
 
 /** Runs `change` once the first call with this path has its result. */
 export function after(
-  name: "lstat" | "realPath",
+  name: "lstatSync" | "realPathSync",
   path: string,
   change: () => void,
 ): Disposable {
   let isDone = false;
-  return replaceCall(name, (real) => async (called) => {
-    const result = await real(called);
+  return replaceCall(name, (real) => (called) => {
+    const result = real(called);
     if (!isDone && called === path) {
       isDone = true;
       change();

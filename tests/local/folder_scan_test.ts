@@ -91,7 +91,7 @@ Deno.test("readExact() reads several blocks and no added byte", async () => {
   const scanned = await file.scan();
   assertEquals(scanned.id, idOf(text));
   using _grown = after(
-    "lstat",
+    "lstatSync",
     file.path,
     () => Deno.writeTextFileSync(file.path, "more", { append: true }),
   );
@@ -138,11 +138,11 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
 }
 
 Deno.test("scanFolder() shows nothing of a folder that was replaced", async () => {
-  const moments = [["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
+  const moments = [["readDir", "posts"], ["lstatSync", "posts/a.md"]] as const;
   for (const [name, path] of moments) {
     await using folders = await withFolders();
     using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
-    using _back = after("lstat", `${folders.posts}/a.md`, folders.putBack);
+    using _back = after("lstatSync", `${folders.posts}/a.md`, folders.putBack);
     const state = await folders.scan();
     assertEquals([path, ...pathsOf(state)], [path, "posts/a.md"]);
     assertEquals(entryAt(state, "posts/a.md")?.id, idOf("inside\n"));
@@ -165,15 +165,15 @@ function flipping(
     isOutside = toOutside;
   };
   const left = [...calls];
-  const replaced = (["lstat", "realPath"] as const).map((name) =>
-    replaceCall(name, (real) => async (path) => {
+  const replaced = (["lstatSync", "realPathSync"] as const).map((name) =>
+    replaceCall(name, (real) => (path) => {
       if (path !== `${folders.posts}/a.md` || left.length === 0) {
-        return await real(path);
+        return real(path);
       }
       const [expected, toOutside] = left.shift()!;
       assertEquals(name, expected);
       flip(toOutside);
-      const result = await real(path);
+      const result = real(path);
       if (left.length === 0) flip(false);
       return result;
     })
@@ -187,13 +187,16 @@ function flipping(
 Deno.test("scanFolder() checks a file before and after it is read", async () => {
   // A link that is taken away for the check of the real path has to be taken
   // away for the second one too.
-  const first = [["lstat", true], ["realPath", false], ["lstat", true]] as [
+  const first = [["lstatSync", true], ["realPathSync", false], [
+    "lstatSync",
+    true,
+  ]] as [
     string,
     boolean,
   ][];
   for (
-    const second of [[["realPath", true]], [["realPath", false], [
-      "lstat",
+    const second of [[["realPathSync", true]], [["realPathSync", false], [
+      "lstatSync",
       false,
     ]]]
   ) {
@@ -234,11 +237,11 @@ const REPLACE = {
 
 /** Changes during a scan: at which call, of which path, and what is there. */
 const CHANGES = [
-  { at: before, call: "realPath", path: ".", by: ["nothing", "a link"] },
+  { at: before, call: "realPathSync", path: ".", by: ["nothing", "a link"] },
   { at: before, call: "readDir", path: ".", by: ["nothing", "a file"] },
   {
     at: before,
-    call: "realPath",
+    call: "realPathSync",
     path: "posts",
     by: ["nothing", "a file", "a link"],
   },
@@ -250,11 +253,16 @@ const CHANGES = [
   },
   {
     at: before,
-    call: "lstat",
+    call: "lstatSync",
     path: "posts/a.md",
     by: ["nothing", "a folder", "a pipe"],
   },
-  { at: after, call: "lstat", path: "posts/a.md", by: ["nothing", "a pipe"] },
+  {
+    at: after,
+    call: "lstatSync",
+    path: "posts/a.md",
+    by: ["nothing", "a pipe"],
+  },
 ] as const;
 
 Deno.test("scanFolder() leaves out what changes during the scan", async () => {
@@ -269,7 +277,7 @@ Deno.test("scanFolder() leaves out what changes during the scan", async () => {
       await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
       await Deno.symlink("secret", `${folders.posts}/link`);
       const full = path === "." ? folders.dir : `${folders.dir}/${path}`;
-      using _changed = at(call as "lstat", full, () => REPLACE[what](full));
+      using _changed = at(call as "lstatSync", full, () => REPLACE[what](full));
       const found = await folders.scan().then(pathsOf, (error) => {
         assert(path === "." && error instanceof Deno.errors.NotFound, error);
         return [];
@@ -287,7 +295,7 @@ Deno.test("scanFolder() leaves out what changes during the scan", async () => {
 Deno.test("scanFolder() does not read what a new link leads to", async () => {
   await using folders = await withFolders();
   const path = `${folders.posts}/a.md`;
-  using _replaced = after("lstat", path, () => REPLACE["a link"](path));
+  using _replaced = after("lstatSync", path, () => REPLACE["a link"](path));
   assertEquals(pathsOf(await folders.scan()), ["posts/a.md@"]);
 });
 
@@ -301,7 +309,7 @@ Deno.test("readExact() follows no link that replaced a file", async () => {
     );
     const full = `${folders.dir}/${path}`;
     using _replaced = after(
-      "lstat",
+      "lstatSync",
       `${folders.posts}/a.md`,
       () => REPLACE["a link"](full),
     );

@@ -79,7 +79,7 @@ Deno.test("resolve() pauses four times as long as the last scan", async () => {
   ) {
     await using folder = await makeSampleFolder({ "a.md": "A\n" });
     using _slow = slowScans(folder, takesMs);
-    using lookups = countCalls("lstat");
+    using lookups = countCalls("lstatSync");
     const first = await folder.resolve();
     const { count } = lookups;
     assertEquals(
@@ -124,16 +124,16 @@ Deno.test("resolve() scans two folders at once", async () => {
   }
   const open = Promise.withResolvers<void>();
   let [running, most] = [0, 0];
-  using _held = replaceCall("realPath", (real) => async (path) => {
-    // Each scan begins with the root.
-    if (path === folder.root) {
-      most = Math.max(most, ++running);
-      if (running === 2) setTimeout(open.resolve, 0);
-      await open.promise;
-      running--;
-    }
-    return await real(path);
-  });
+  using _held = replaceCall("readDir", (real) =>
+    async function* (path) {
+      if (path !== folder.root) {
+        most = Math.max(most, ++running);
+        if (running === 2) setTimeout(open.resolve, 0);
+        await open.promise;
+        running--;
+      }
+      yield* real(path) as ReturnType<typeof Deno.readDir>;
+    });
   await Promise.all(repos.map((repo) => folder.resolve({ repo })));
   assertEquals(most, 2);
 });

@@ -22,7 +22,7 @@ Deno.test("yieldToEventLoop() lets one work go on at a time", async () => {
   const work = async (name: string) => {
     for (let step = 0; step < 3; step++) {
       await yieldToEventLoop();
-      ticks.pass(8);
+      ticks.pass(3);
       events.push(name);
     }
   };
@@ -38,7 +38,7 @@ Deno.test("yieldToEventLoop() goes on at once within a slice", async () => {
   using _others = onTurns(() => turns++);
   await yieldToEventLoop();
   const before = turns;
-  ticks.pass(7);
+  ticks.pass(2);
   await yieldToEventLoop();
   assertEquals(turns, before);
   ticks.pass(1);

@@ -1,4 +1,4 @@
-// Slices of 8 ms without waiting for them: a test says how time passes, and
+// Slices of time without waiting for them: a test says how time passes, and
 // counts the turns of other tasks.
 
 let latestMs = 0;

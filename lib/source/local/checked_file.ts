@@ -3,9 +3,14 @@
 // folder with one. So a file is opened first. Then its real path must be the
 // expected one and name the file that is open. This is checked before and after
 // the file is read. Opening never waits for a pipe.
+//
+// All this is done on the serving thread in its time slices. To hand each step
+// to another thread takes several times as long as the step, and the serving
+// thread then waits for the other threads.
 
-import { constants, promises } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, dirname, join } from "@std/path";
+import { yieldToEventLoop } from "../../work/clock.ts";
 import { blobHash } from "../git_object_id.ts";
 
 /**
@@ -38,12 +43,10 @@ export interface CheckedPath {
  * Returns the path of a file or folder that must not be a link. The folders
  * above it may be links.
  */
-export async function checkedPath(path: string): Promise<CheckedPath> {
-  return {
-    path,
-    realPath: join(await Deno.realPath(dirname(path)), basename(path)),
-  };
-}
+export const checkedPath = (path: string): CheckedPath => ({
+  path,
+  realPath: join(Deno.realPathSync(dirname(path)), basename(path)),
+});
 
 /**
  * Returns the path of a file or folder in `folder`. No part of it below
@@ -55,28 +58,22 @@ export const pathIn = (folder: CheckedPath, path: string): CheckedPath => ({
 });
 
 /** Returns whether the real path is the expected one. */
-export async function isReal(
-  { path, realPath }: CheckedPath,
-): Promise<boolean> {
-  return await nullIfMissing(Deno.realPath(path)) === realPath;
-}
+export const isReal = ({ path, realPath }: CheckedPath): boolean =>
+  nullIfMissing(() => Deno.realPathSync(path)) === realPath;
 
 /**
  * Returns whether the path still names the file or link that `lstat` described.
  * No link may lead to it.
  */
-export async function isInPlace(
-  at: CheckedPath,
-  found: Deno.FileInfo,
-): Promise<boolean> {
+export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
   const { path, realPath } = at;
   // The real path of a link is the path of its target.
   const unlinked = found.isSymlink
     ? { path: dirname(path), realPath: dirname(realPath) }
     : at;
-  if (!await isReal(unlinked)) return false;
+  if (!isReal(unlinked)) return false;
   // The real path is not used. Deno may have no permission to read it.
-  const info = await nullIfMissing(Deno.lstat(path));
+  const info = nullIfMissing(() => Deno.lstatSync(path));
   return info !== null && isSameFile(info, found);
 }
 
@@ -91,13 +88,13 @@ export async function readChecked(
   found: Deno.FileInfo,
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(found.size),
 ): Promise<FileContent | null> {
-  const handle = await nullIfMissing(promises.open(at.path, OPEN_FLAGS));
-  if (handle === null) return null;
+  const file = nullIfMissing(() => openSync(at.path, OPEN_FLAGS));
+  if (file === null) return null;
   try {
-    const opened = await handle.stat();
+    const opened = fstatSync(file);
     const isFound = opened.isFile() && opened.size === found.size &&
       isSameFile(opened, found);
-    if (!isFound || !await isInPlace(at, found)) return null;
+    if (!isFound || !isInPlace(at, found)) return null;
     const hash = blobHash(found.size);
     for (let offset = 0; offset < found.size;) {
       const start = offset % bytes.length;
@@ -106,16 +103,15 @@ export async function readChecked(
         bytes.length - start,
         found.size - offset,
       );
-      const { bytesRead } = await handle.read(bytes, start, length, null);
-      if (bytesRead === 0) break;
-      hash.update(bytes.subarray(start, start + bytesRead));
-      offset += bytesRead;
+      const count = readSync(file, bytes, start, length, null);
+      if (count === 0) break;
+      hash.update(bytes.subarray(start, start + count));
+      offset += count;
+      await yieldToEventLoop();
     }
-    return await isInPlace(at, found)
-      ? { bytes, id: hash.digest("hex") }
-      : null;
+    return isInPlace(at, found) ? { bytes, id: hash.digest("hex") } : null;
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }
 
@@ -135,18 +131,23 @@ const MISSING_CODE =
   /^E(ACCES|INVAL|ISDIR|LOOP|NAMETOOLONG|NOENT|NOTDIR|NXIO|PERM)$/;
 const MISSING_NAME = /^(InvalidData|NotCapable|NotFound)$/;
 
+/** Returns whether an error says that there is nothing that may be read. */
+export function isMissing(error: unknown): boolean {
+  // Deno's errors may have no code. InvalidData is a link whose target is not
+  // UTF-8.
+  const { code = "", name } = error as Error & { code?: string };
+  return MISSING_CODE.test(code) || MISSING_NAME.test(name);
+}
+
 /**
  * Returns the result of `read`, or null if there is nothing that may be read.
  * @throws any other failure.
  */
-export async function nullIfMissing<T>(read: Promise<T>): Promise<T | null> {
+export function nullIfMissing<T>(read: () => T): T | null {
   try {
-    return await read;
+    return read();
   } catch (error) {
-    // Deno's errors may have no code. InvalidData is a link whose target is not
-    // UTF-8.
-    const { code = "", name } = error as Error & { code?: string };
-    if (MISSING_CODE.test(code) || MISSING_NAME.test(name)) return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }

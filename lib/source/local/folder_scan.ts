@@ -6,7 +6,7 @@
 // inode are the same.
 
 import { basename } from "@std/path";
-import type { Clock } from "../../work/clock.ts";
+import { type Clock, yieldToEventLoop } from "../../work/clock.ts";
 import { CollectionsError } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type CheckedPath,
   checkedPath,
   isInPlace,
+  isMissing,
   isReal,
   nullIfMissing,
   pathIn,
@@ -26,7 +27,6 @@ import {
   type ScannedFolder,
 } from "./folder_state.ts";
 
-const READ_AT_ONCE = 4;
 /** How often a file is read if it changes while it is read. */
 const MAX_TRIES = 3;
 /**
@@ -99,7 +99,7 @@ export async function scanFolder(
     const fileNames: string[] = [];
     const folderNames: string[] = [];
     let omitted = 0;
-    await checkFolder(at);
+    checkFolder(at);
     for await (const entry of Deno.readDir(at.path)) {
       count(1);
       work.names++;
@@ -111,27 +111,17 @@ export async function scanFolder(
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
     }
     const entries: ScannedEntry[] = [];
-    const scanFiles = async () => {
-      for (
-        let name = fileNames.pop();
-        name !== undefined;
-        name = fileNames.pop()
-      ) {
-        const file = await scanFile(pathIn(at, name), name);
-        if (file !== null) entries.push(file);
-      }
-    };
-    await Promise.all(Array.from({ length: READ_AT_ONCE }, scanFiles)).catch(
-      (error) => {
-        // Ends the other loops.
-        fileNames.length = 0;
-        throw error;
-      },
-    );
-    await checkFolder(at);
+    for (const name of fileNames) {
+      await yieldToEventLoop();
+      const file = await scanFile(pathIn(at, name), name);
+      if (file !== null) entries.push(file);
+    }
+    checkFolder(at);
     for (const name of folderNames) {
-      const below = await nullIfMissing(scan(pathIn(at, name), level + 1));
-      if (below === null) continue;
+      const below = await scan(pathIn(at, name), level + 1).catch((error) => {
+        if (!isMissing(error)) throw error;
+      });
+      if (below === undefined) continue;
       const { id, folder: { tree } } = below;
       if (tree.length === 0) omitted += tree.list.omitted;
       else entries.push({ name, kind: "folder", mode: "40000", id, size: 0 });
@@ -150,7 +140,7 @@ export async function scanFolder(
     name: string,
   ): Promise<ScannedEntry | null> => {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
-      const info = await nullIfMissing(Deno.lstat(at.path));
+      const info = nullIfMissing(() => Deno.lstatSync(at.path));
       if (info === null || !(info.isFile || info.isSymlink)) return null;
       count(Math.floor(info.size / BLOCK_BYTES));
       const stamp = stampOf(at, info, startedAtMs);
@@ -166,7 +156,7 @@ export async function scanFolder(
     return null;
   };
 
-  const { id } = await scan(await checkedPath(path), 0).catch((error) => {
+  const { id } = await scan(checkedPath(path), 0).catch((error) => {
     // A file has replaced the folder.
     if (!(error instanceof Deno.errors.NotADirectory)) throw error;
     throw new Deno.errors.NotFound(error.message);
@@ -176,8 +166,8 @@ export async function scanFolder(
 
 type FoundFolder = Awaited<ReturnType<typeof folderOf>>;
 
-async function checkFolder(at: CheckedPath) {
-  if (await isReal(at)) return;
+function checkFolder(at: CheckedPath) {
+  if (isReal(at)) return;
   throw new Deno.errors.NotFound(
     `Cannot scan "${at.path}": a link took its place`,
   );
@@ -204,8 +194,8 @@ function stampOf(at: CheckedPath, info: Deno.FileInfo, nowMs: number): string {
  */
 async function readId(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
   if (info.isSymlink) {
-    const target = await nullIfMissing(Deno.readLink(at.path));
-    if (target === null || !await isInPlace(at, info)) return null;
+    const target = nullIfMissing(() => Deno.readLinkSync(at.path));
+    if (target === null || !isInPlace(at, info)) return null;
     return blobId(new TextEncoder().encode(target));
   }
   work.reads++;

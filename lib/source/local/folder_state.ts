@@ -114,8 +114,8 @@ export async function readExact(
   path: string,
   { id, size }: Pick<FileRef, "id" | "size">,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const at = pathIn(await checkedPath(folder), path);
-  const info = await nullIfMissing(Deno.lstat(at.path));
+  const at = pathIn(checkedPath(folder), path);
+  const info = nullIfMissing(() => Deno.lstatSync(at.path));
   // A file that has grown is not read into memory.
   const content = info?.isFile && info.size === size
     ? await readChecked(at, info)

@@ -6,7 +6,7 @@
 
 import { join } from "@std/path";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { Clock } from "../../work/clock.ts";
+import { type Clock, yieldToEventLoop } from "../../work/clock.ts";
 import {
   branchNotFound,
   CollectionsError,
@@ -35,8 +35,6 @@ import {
 
 export const LOCAL_OWNER = "local";
 
-// More threads would take processor time from the serving thread.
-const READ_AT_ONCE = 2;
 const SCANS_AT_ONCE = 2;
 const MIN_FRESH_MS = 1_000;
 /** The pause after a scan is this many times as long as the scan. */
@@ -59,7 +57,6 @@ interface LocalSourceOptions {
 /** Serves local folders as they are. */
 export class LocalSource implements Source {
   private readonly folders = new Map<string, WatchedFolder>();
-  private readonly reads = pLimit(READ_AT_ONCE);
   private readonly scans = pLimit(SCANS_AT_ONCE);
 
   private readonly gitHistory: GitHistory;
@@ -143,11 +140,12 @@ export class LocalSource implements Source {
       folder.expire();
       return sourceFailed(`Cannot read "${id}": it has changed`, LOCAL);
     };
-    const results = await this.reads.map(files, async (file) => {
-      signal?.throwIfAborted();
-      return [file.id, await read(file)] as const;
-    });
-    return new Map(results);
+    const results = new Map<string, BlobResult>();
+    for (const file of files) {
+      await yieldToEventLoop(signal);
+      results.set(file.id, await read(file));
+    }
+    return results;
   };
 
   readonly history: Source["history"] = (snapshot, ...of) =>
