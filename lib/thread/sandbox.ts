@@ -20,22 +20,27 @@ export interface ThreadEnd {
 }
 
 const service = globalThis as unknown as { postMessage(end: ThreadEnd): void };
-let thread: Worker | null = null;
+let last: Promise<Worker | null> = Promise.resolve(null);
 
 addEventListener("message", (event) => {
-  thread?.terminate();
-  thread = null;
   const request = (event as MessageEvent<ThreadStart | null>).data;
-  if (request === null) return;
-  const { maxHeapMb, id } = request;
-  const started = thread = new Worker(new URL("./thread.ts", import.meta.url), {
+  last = last.then(async (thread) => {
+    // Its memory is free before another thread takes any.
+    await thread?.terminate();
+    return request && start(request);
+  });
+});
+
+function start({ port, maxHeapMb, id }: ThreadStart): Worker {
+  const thread = new Worker(new URL("./thread.ts", import.meta.url), {
     // The constructor reads the environment if this is missing.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
   const report = (why: string) => service.postMessage({ id, why });
-  started.on("error", (error: Error) => report(error.message));
-  started.on("exit", (code: number) => report(`It ended with code ${code}`));
-  const port = request.port as unknown as NodePort;
-  started.postMessage(port, [port]);
-});
+  thread.on("error", (error: Error) => report(error.message));
+  thread.on("exit", (code: number) => report(`It ended with code ${code}`));
+  const nodePort = port as unknown as NodePort;
+  thread.postMessage(nodePort, [nodePort]);
+  return thread;
+}
