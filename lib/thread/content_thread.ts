@@ -158,7 +158,9 @@ export class ContentThread implements Compute {
   /** Ends the thread. Running tasks fail. */
   close(): void {
     this.#isClosed = true;
-    this.#thread?.then(() => this.#sandbox?.stop("it is closed"));
+    Promise.resolve(this.#thread).then(() =>
+      this.#sandbox?.stop("it is closed")
+    );
     this.#thread = null;
   }
 

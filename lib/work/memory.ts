@@ -10,9 +10,11 @@ export function countShared(bytes: number): void {
   new ArrayBuffer(bytes);
 }
 
-/** Frees a buffer now instead of at some later garbage collection. */
+/**
+ * Frees a buffer now instead of at some later garbage collection. To resize it
+ * would also clear it.
+ */
 export function freeBuffer(buffer: ArrayBufferLike): void {
   if (!(buffer instanceof ArrayBuffer) || buffer.detached) return;
-  if (buffer.resizable) buffer.resize(0);
-  else buffer.transfer(0);
+  buffer.transferToFixedLength(0);
 }

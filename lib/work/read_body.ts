@@ -128,6 +128,7 @@ export async function readBody(
       `Cannot read "body": it is longer than ${maxBytes} bytes`,
     );
   } catch (error) {
+    freeBuffer(buffer.buffer);
     release();
     throw error;
   } finally {

@@ -175,8 +175,10 @@ Deno.test("ContentThread is replaced where it does not answer", async () => {
 
 Deno.test("ContentThread is replaced once its heap is full", async () => {
   using opened = start(systemClock);
-  // Each empty object takes many times the three bytes of its JSON.
-  const answer = bytesOf(`{"tree":[${"{},".repeat(12_000_000)}{}]}`);
+  // The text and its strings, each of which takes twice its bytes.
+  const answer = bytesOf(
+    `{"tree":[${`"${"x".repeat(17)}",`.repeat(2_900_000)}0]}`,
+  );
   await assertRejects(
     () =>
       opened.thread.run(readTreeTask, { answer, isRecursive: true }, {

@@ -28,6 +28,12 @@ const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
  */
 const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
+/**
+ * An entry has seven. GitHub gives at most 100,000 entries. More would fill the
+ * heap of the content thread.
+ */
+const MAX_VALUES = 3_000_000;
+
 interface TreeAnswer {
   /**
    * The id of the folder if a recursive response proves it. Empty otherwise.
@@ -57,10 +63,11 @@ export const readTreeTask: Task<
 function readTree(
   { answer, isRecursive }: { answer: Uint8Array; isRecursive: boolean },
 ): TreeAnswer | null {
-  const { tree, truncated, sha } = (parseJson(answer) ?? {}) as Record<
-    string,
-    unknown
-  >;
+  const { tree, truncated, sha } =
+    (parseJson(answer, MAX_VALUES) ?? {}) as Record<
+      string,
+      unknown
+    >;
   if (!Array.isArray(tree)) throw unusable("the answer has none");
   if (truncated === true && isRecursive) return null;
   if (truncated === true) {
