@@ -44,7 +44,7 @@ const MAX_PAUSE_MS = 30_000;
  * The processor time of a scan in ms for each name, each file that is read, and
  * each of its blocks. Measured.
  */
-const COST_MS = { name: 0.01, read: 0.03, block: 0.1 };
+const COST_MS = { name: 0.01, read: 0.04, block: 0.05 };
 
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
