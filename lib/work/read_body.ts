@@ -165,8 +165,8 @@ function piecesOf(body: ReadableStream<Uint8Array>) {
 /**
  * Returns the same bytes with another length. The given bytes become unusable.
  * Bytes that grow over 1 MiB move to a buffer that can grow to `growsTo` bytes
- * without a copy. The engine clears what it takes from the end of such a buffer,
- * so it should be little.
+ * without a copy. V8 clears what is taken from the end of such a buffer, so it
+ * should be little.
  */
 async function resized(
   bytes: Uint8Array<ArrayBuffer>,
