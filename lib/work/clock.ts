@@ -63,8 +63,8 @@ export async function orAborted<T>(
 
 /**
  * Deno answers nobody while a slice runs. About 2 ms pass between two slices. A
- * request waits for a few of them. With slices that follow each other at once
- * (`setImmediate`) it waited up to five times as long.
+ * request waits for a few of them. With `setImmediate` they follow at once and
+ * requests wait longer.
  */
 const SLICE_MS = 3;
 
