@@ -28,7 +28,7 @@ export interface Task<Input, Output> {
   load(): Promise<(input: Input, pace: Pace) => Output>;
   /**
    * Returns the buffers of an input that are moved to the thread instead of
-   * copied. The thread frees them.
+   * copied. They are free once the task ends, whichever way.
    */
   readonly moveInput?: (input: Input) => ArrayBuffer[];
   /** Returns the buffers of an output that are moved instead of copied. */
@@ -105,6 +105,9 @@ export class TimeLimitError extends Error {
  * for work that is known to be long.
  */
 export const LIMIT_MS = { first: 250, long: 2_000 };
+
+/** The memory limit of a thread. What one task needs must fit into it. */
+export const MAX_HEAP_MB = 192;
 
 /** How long a task of many pieces runs before others have their turn. */
 export const TURN_MS = 100;

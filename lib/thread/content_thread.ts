@@ -6,7 +6,8 @@
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { CollectionsError, type ProblemCode } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { FairQueue } from "../work/fair_queue.ts";
+import { FairQueue, type Permit } from "../work/fair_queue.ts";
+import { freeBuffer } from "../work/memory.ts";
 import {
   type Compute,
   LIMIT_MS,
@@ -16,15 +17,14 @@ import {
   TURN_MS,
   unlimited,
 } from "./compute.ts";
-import type { ThreadEnd, ThreadStart } from "./sandbox.ts";
+import type { ThreadNews, ThreadRequest } from "./sandbox.ts";
 import type { TaskReply, TaskRequest } from "./thread.ts";
 
-export const MAX_HEAP_MB = 192;
 /**
  * The thread stops a piece of work itself. If it is out of memory, it never
  * replies and is replaced after this time.
  */
-const GRACE_MS = 1_000;
+const GRACE_MS = 500;
 const START_WITHIN_MS = 10_000;
 /** The first task of a name loads its modules. */
 const LOAD_WITHIN_MS = 5_000;
@@ -118,42 +118,57 @@ export class ContentThread implements Compute {
 
   readonly run: Compute["run"] = async (task, input, options) => {
     const { client, signal, charge, linearIn = Infinity } = options;
-    signal?.throwIfAborted();
-    if (linearIn <= SMALL_BYTES) {
-      await yieldToEventLoop(signal);
-      return (await task.load())(input, unlimited);
-    }
     const { clock } = this.options;
     let { isLong = false } = options;
-    for (;;) {
-      const delay = isLong ? LONG_DELAY_MS : 0;
-      let permit = await this.#queue.acquire({ client, delay, signal });
-      while (isLong) {
-        const pauseMs = this.#longAfterMs - clock.monotonicMs();
-        if (pauseMs <= 0) break;
-        permit.release(0);
-        await clock.sleep(pauseMs, signal);
-        permit = await this.#queue.acquire({ client, delay, signal });
+    try {
+      signal?.throwIfAborted();
+      if (linearIn <= SMALL_BYTES) {
+        await yieldToEventLoop(signal);
+        return (await task.load())(input, unlimited);
       }
-      const startedAtMs = clock.monotonicMs();
-      // The thread is occupied until it replies even if the caller no longer
-      // waits.
-      const answer = this.#attempt(task, input, isLong).finally(() => {
-        const usedMs = clock.monotonicMs() - startedAtMs;
-        if (isLong) {
-          const rest = this.waiting > 0 ? CROWDED_REST : 1;
-          this.#longAfterMs = clock.monotonicMs() + rest * usedMs;
-        }
-        permit.release(usedMs);
-        charge?.(usedMs);
-      });
-      const reply = await orAborted(answer, signal);
-      if ("output" in reply) return reply.output;
-      if (isLong) throw new TimeLimitError("The work takes too long");
-      isLong = true;
-      input = reply.overLimit;
+      for (;;) {
+        const permit = await this.#turn(isLong, client, signal);
+        const startedAtMs = clock.monotonicMs();
+        // The thread is occupied until it replies even if the caller no longer
+        // waits.
+        const answer = this.#attempt(task, input, isLong, signal).finally(
+          () => {
+            const usedMs = clock.monotonicMs() - startedAtMs;
+            if (isLong) {
+              const rest = this.waiting > 0 ? CROWDED_REST : 1;
+              this.#longAfterMs = clock.monotonicMs() + rest * usedMs;
+            }
+            permit.release(usedMs);
+            charge?.(usedMs);
+          },
+        );
+        const reply = await orAborted(answer, signal);
+        if ("output" in reply) return reply.output;
+        if (isLong) throw new TimeLimitError("The work takes too long");
+        isLong = true;
+        input = reply.overLimit;
+      }
+    } finally {
+      task.moveInput?.(input).forEach(freeBuffer);
     }
   };
+
+  /** Waits until a task of this client may run. */
+  async #turn(
+    isLong: boolean,
+    client: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Permit> {
+    const { clock } = this.options;
+    const delay = isLong ? LONG_DELAY_MS : 0;
+    for (;;) {
+      const permit = await this.#queue.acquire({ client, delay, signal });
+      const pauseMs = isLong ? this.#longAfterMs - clock.monotonicMs() : 0;
+      if (pauseMs <= 0) return permit;
+      permit.release(0);
+      await clock.sleep(pauseMs, signal);
+    }
+  }
 
   /** Ends the thread. Running tasks fail. */
   close(): void {
@@ -174,10 +189,11 @@ export class ContentThread implements Compute {
     task: Task<Input, Output>,
     input: Input,
     isLong: boolean,
+    signal: AbortSignal | undefined,
   ): Promise<{ output: Output } | { overLimit: Input }> {
     if (this.#isClosed) throw new Error("Cannot compute: the service stops");
     const opening = this.#thread ??= this.#open();
-    const thread = await opening;
+    const thread = await orAborted(opening, signal);
     if (thread === null) {
       return { output: (await task.load())(input, unlimited) };
     }
@@ -188,7 +204,7 @@ export class ContentThread implements Compute {
     thread.loaded.add(task.name);
     const cancelTimer = clock.setTimer(TURN_MS + limitMs + graceMs, () => {
       isFull = true;
-      this.#sandbox?.stop("it does not answer");
+      this.#sandbox?.endThread("it does not answer");
     });
     const moved = task.moveInput?.(input) ?? [];
     let reply: TaskReply;
@@ -250,13 +266,14 @@ export class ContentThread implements Compute {
 type Thread = ReturnType<Sandbox["start"]>;
 
 /**
- * The worker in which one thread runs at a time. To start a worker stops the
- * serving thread for about 30 ms, so a thread that ends is replaced inside it.
+ * The worker in which the thread runs. To start a worker stops the serving
+ * thread for some time, so a thread that ends is replaced inside its worker.
  */
 class Sandbox {
   isStopped = false;
   readonly #worker: Worker;
   #threads = 0;
+  #begin: ((port: MessagePort) => void) | null = null;
   #end: ((why: string) => void) | null = null;
 
   constructor() {
@@ -275,8 +292,10 @@ class Sandbox {
       name: "content",
       deno: { permissions: { ...none, read, write: false } },
     });
-    this.#worker.onmessage = ({ data }: MessageEvent<ThreadEnd>) => {
-      if (data.id === this.#threads) this.#end?.(data.why);
+    this.#worker.onmessage = ({ data }: MessageEvent<ThreadNews>) => {
+      if (data.id !== this.#threads) return;
+      if ("port" in data) this.#begin?.(data.port);
+      else this.#end?.(data.why);
     };
     this.#worker.onerror = (event) => {
       // An unhandled error event would end the process.
@@ -290,18 +309,20 @@ class Sandbox {
    * rejects everything.
    */
   start() {
-    const { port1: port, port2 } = new MessageChannel();
+    let port: MessagePort | null = null;
     let answer = Promise.withResolvers<TaskReply>();
     let fault: Error | null = null;
+    this.#begin = (given) => {
+      port = given;
+      port.onmessage = ({ data }) => answer.resolve(data);
+      port.postMessage(null);
+    };
     this.#end = (why) => {
       fault ??= new Error(`The content thread was stopped: ${why}`);
-      port.close();
+      port?.close();
       answer.reject(fault);
     };
-    port.onmessage = ({ data }) => answer.resolve(data);
-    const id = ++this.#threads;
-    const request = { port: port2, maxHeapMb: MAX_HEAP_MB, id };
-    this.#worker.postMessage(request satisfies ThreadStart, [port2]);
+    this.#worker.postMessage(++this.#threads satisfies ThreadRequest);
     return {
       ready: answer.promise as Promise<unknown>,
       /** The names of the tasks that were sent. */
@@ -310,7 +331,7 @@ class Sandbox {
       ask(request: TaskRequest, moved: ArrayBuffer[]): Promise<TaskReply> {
         answer = Promise.withResolvers();
         if (fault !== null) answer.reject(fault);
-        else port.postMessage(request, moved);
+        else port!.postMessage(request, moved);
         return answer.promise;
       },
     };
@@ -319,7 +340,7 @@ class Sandbox {
   /** Ends the thread, which can be replaced. */
   endThread(why: string): void {
     this.#end?.(why);
-    this.#worker.postMessage(null);
+    this.#worker.postMessage(null satisfies ThreadRequest);
   }
 
   /** Ends the worker with its thread. Nothing more can be started in it. */

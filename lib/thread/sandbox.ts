@@ -1,46 +1,71 @@
 // The worker between the service and the content thread. A web worker can run
 // without permissions. A Node worker can have a memory limit that ends the
 // worker instead of the process. So this web worker drops the permissions and
-// runs one Node worker at a time. That worker does not have the permissions
-// either.
+// runs Node workers, which do not have them either. One of them is the content
+// thread. A spare one takes its place at once. To start one takes 0.6 s because
+// a worker of a worker waits 0.5 s for a debugger (Deno 2.9.6,
+// `wait_for_page_wait_for_debugger`).
 
 import { type MessagePort as NodePort, Worker } from "node:worker_threads";
+import { MAX_HEAP_MB } from "./compute.ts";
 
-/** Asks for a thread that ends the last one. Null ends it only. */
-export interface ThreadStart {
-  readonly port: MessagePort;
-  readonly maxHeapMb: number;
-  readonly id: number;
+/** Asks for the next thread with this number. Null only ends the last one. */
+export type ThreadRequest = number | null;
+
+/** Gives a thread, or says why it ended by itself. */
+export type ThreadNews =
+  | { readonly id: number; readonly port: MessagePort }
+  | { readonly id: number; readonly why: string };
+
+interface Thread {
+  readonly worker: Worker;
+  readonly port: NodePort;
+  /** Zero for the spare thread. */
+  id: number;
 }
 
-/** Says why a thread ended by itself. */
-export interface ThreadEnd {
-  readonly id: number;
-  readonly why: string;
-}
+/** The first requests to a thread need the processor more than its spare. */
+const SPARE_AFTER_MS = 1_000;
 
-const service = globalThis as unknown as { postMessage(end: ThreadEnd): void };
-let last: Promise<Worker | null> = Promise.resolve(null);
+const service = globalThis as unknown as {
+  postMessage(news: ThreadNews, moved?: Transferable[]): void;
+};
+let thread: Thread | null = null;
+let spare: Thread | null = null;
 
 addEventListener("message", (event) => {
-  const request = (event as MessageEvent<ThreadStart | null>).data;
-  last = last.then(async (thread) => {
-    // Its memory is free before another thread takes any.
-    await thread?.terminate();
-    return request && start(request);
-  });
+  const id = (event as MessageEvent<ThreadRequest>).data;
+  const ended = thread?.worker.terminate();
+  thread = null;
+  if (id === null) return;
+  thread = spare ?? start();
+  spare = null;
+  thread.id = id;
+  const port = thread.port as unknown as MessagePort;
+  service.postMessage({ id, port }, [port]);
+  setTimeout(async () => {
+    await ended;
+    spare ??= start();
+  }, SPARE_AFTER_MS);
 });
 
-function start({ port, maxHeapMb, id }: ThreadStart): Worker {
-  const thread = new Worker(new URL("./thread.ts", import.meta.url), {
+function start(): Thread {
+  const { port1, port2 } = new MessageChannel();
+  const nodePort = port1 as unknown as NodePort;
+  const worker = new Worker(new URL("./thread.ts", import.meta.url), {
     // The constructor reads the environment if this is missing.
     env: {},
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+    // The first message to the worker would wait for a debugger as well.
+    workerData: nodePort,
+    transferList: [nodePort],
   });
-  const report = (why: string) => service.postMessage({ id, why });
-  thread.on("error", (error: Error) => report(error.message));
-  thread.on("exit", (code: number) => report(`It ended with code ${code}`));
-  const nodePort = port as unknown as NodePort;
-  thread.postMessage(nodePort, [nodePort]);
-  return thread;
+  const started = { worker, port: port2 as unknown as NodePort, id: 0 };
+  const report = (why: string) => {
+    if (spare === started) spare = null;
+    service.postMessage({ id: started.id, why });
+  };
+  worker.on("error", (error: Error) => report(error.message));
+  worker.on("exit", (code: number) => report(`It ended with code ${code}`));
+  return started;
 }

@@ -5,20 +5,20 @@
 
 import { getHeapStatistics } from "node:v8";
 import { Script } from "node:vm";
-import { type MessagePort, parentPort } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
 import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
 import { freeBuffer } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
-/** A message to the thread. */
+/** A message to the thread. Null has it load its modules. */
 export interface TaskRequest {
   task: string;
   input: unknown;
   limitMs: number;
 }
 
-/** A reply of the thread. The first message is "ready" instead. */
+/** A reply of the thread. "ready" answers null instead. */
 export type TaskReply =
   | { readonly output: unknown }
   /** The input comes back for another try. */
@@ -68,39 +68,33 @@ function replyOf(error: unknown): TaskReply {
   };
 }
 
-parentPort?.once("message", async (port: MessagePort) => {
-  // Deno walks every byte of a message before it calls a listener of Node's
-  // `on("message")`.
-  const channel = port as unknown as globalThis.MessagePort;
-  channel.onmessage = async (
-    { data: { task, input, limitMs } }: MessageEvent<TaskRequest>,
-  ) => {
-    const { load, moveInput, moveOutput } = TASKS.get(task)!;
-    const moved = moveInput?.(input as never) ?? [];
-    try {
-      const run = await load();
-      const output = run(input as never, paceOf(limitMs));
-      if (isHeapFull()) throw new TimeLimitError("The heap is full");
-      channel.postMessage(
-        { output } satisfies TaskReply,
-        moveOutput?.(output) ?? [],
-      );
-    } catch (error) {
-      if (isHeapFull()) {
-        return channel.postMessage({ isHeapFull: true } satisfies TaskReply);
-      }
-      if (error instanceof TimeLimitError) {
-        return channel.postMessage(
-          { overLimit: input } satisfies TaskReply,
-          moved,
-        );
-      }
-      channel.postMessage(replyOf(error));
+// Deno walks every byte of a message before it calls a listener of Node's
+// `on("message")`.
+const service = workerData as globalThis.MessagePort;
+service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
+  const reply = (value: TaskReply, moved: ArrayBuffer[] = []) =>
+    service.postMessage(value, moved);
+  if (data === null) {
+    service.postMessage("ready");
+    // The first requests need not wait for modules. One is loaded after the
+    // other so that a task waits for one module at most.
+    for (const { load } of TASKS.values()) await load();
+    return;
+  }
+  const { load, moveInput, moveOutput } = TASKS.get(data.task)!;
+  const input = data.input as never;
+  const moved = moveInput?.(input) ?? [];
+  try {
+    const run = await load();
+    const output = run(input, paceOf(data.limitMs));
+    if (isHeapFull()) return reply({ isHeapFull: true });
+    reply({ output }, moveOutput?.(output));
+  } catch (error) {
+    if (isHeapFull()) return reply({ isHeapFull: true });
+    if (error instanceof TimeLimitError) {
+      return reply({ overLimit: input }, moved);
     }
-    moved.forEach(freeBuffer);
-  };
-  channel.postMessage("ready");
-  // The first requests need not wait for modules. One is loaded after the other
-  // so that a task waits for one module at most.
-  for (const { load } of TASKS.values()) await load();
-});
+    reply(replyOf(error));
+  }
+  moved.forEach(freeBuffer);
+};

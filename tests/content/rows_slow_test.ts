@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { Worker } from "node:worker_threads";
-import { MAX_HEAP_MB } from "../../lib/thread/content_thread.ts";
+import { MAX_HEAP_MB } from "../../lib/thread/compute.ts";
 
 Deno.test("files of 200,000 rows fit into the content thread's memory", async () => {
   const worker = new Worker(new URL("./rows_worker.ts", import.meta.url), {

@@ -5,11 +5,12 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
 import { renderTask, selectTask } from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
 import { FileListBuilder } from "../../lib/source/file_list.ts";
 import { readTreeTask } from "../../lib/source/github/trees.ts";
 import { LIMIT_MS, TimeLimitError } from "../../lib/thread/compute.ts";
 import { ContentThread } from "../../lib/thread/content_thread.ts";
-import { silentLog } from "../source/open_github.ts";
+import { recordedLog, silentLog } from "../source/open_github.ts";
 import { TestClock } from "../test_clock.ts";
 
 /** Takes 20 s and 60 MB: much time, and memory that the thread has. */
@@ -23,8 +24,8 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
  */
 const patientClock: Clock = { ...systemClock, setTimer: () => () => {} };
 
-function start(clock: Clock = patientClock) {
-  const thread = new ContentThread({ clock, log: silentLog });
+function start(clock: Clock = patientClock, log: Log = silentLog) {
+  const thread = new ContentThread({ clock, log });
   let files = 0;
   const render = async (
     text: string,
@@ -195,16 +196,14 @@ Deno.test("ContentThread is replaced if it says that its heap is full", async ()
   const messages: unknown[] = [];
   /** Its first thread replies that its heap is full to everything. */
   class FullWorker extends Worker {
-    override postMessage(
-      message: { port: MessagePort } | null,
-      moved: Transferable[] | StructuredSerializeOptions = [],
-    ) {
-      messages.push(message && "start");
-      if (messages.length === 1) {
-        const { port } = message!;
-        port.onmessage = () => port.postMessage({ isHeapFull: true });
-        port.postMessage("ready");
-      } else super.postMessage(message, moved as Transferable[]);
+    override postMessage(message: number | null) {
+      messages.push(message);
+      if (messages.length > 1) return super.postMessage(message);
+      const { port1, port2: port } = new MessageChannel();
+      port1.onmessage = ({ data }) =>
+        port1.postMessage(data === null ? "ready" : { isHeapFull: true });
+      const data = { id: message, port };
+      this.onmessage!(new MessageEvent("message", { data }));
     }
   }
   globalThis.Worker = FullWorker as never;
@@ -216,7 +215,7 @@ Deno.test("ContentThread is replaced if it says that its heap is full", async ()
   }
   // The first try may have met what the thread kept of others.
   assertEquals(await opened.render("b"), "<p>b</p>");
-  assertEquals(messages, ["start", null, "start"]);
+  assertEquals(messages, [1, null, 2]);
   assertEquals(await opened.render("c"), "<p>c</p>");
 });
 
@@ -263,6 +262,26 @@ Deno.test("ContentThread ends the wait of a caller that leaves", async () => {
   await Promise.all(left);
   assertEquals(opened.thread.waiting, 0);
   assertEquals(await opened.render("a", "a"), "<p>a</p>");
+});
+
+Deno.test("ContentThread frees the inputs of callers that leave", async () => {
+  const { log, lines } = recordedLog();
+  using opened = start(patientClock, log);
+  const leaving = new AbortController();
+  // The first waits for the start of the thread, the second for its turn.
+  const runs = [1, 2].map(() => {
+    const input = { answer: new Uint8Array(9), isRecursive: true };
+    const options = { client: "a", signal: leaving.signal };
+    const run = opened.thread.run(readTreeTask, input, options);
+    return { run, buffer: input.answer.buffer };
+  });
+  leaving.abort(new Error("left"));
+  for (const { run, buffer } of runs) {
+    await assertRejects(() => run, Error, "left");
+    assertEquals(buffer.detached, true);
+  }
+  assertEquals(await opened.render("a", "a"), "<p>a</p>");
+  assertEquals(lines, []);
 });
 
 Deno.test("ContentThread close() ends what runs and takes nothing more", async () => {

@@ -76,6 +76,21 @@ Deno.test("readBody() stops at the first piece past its bound", async () => {
   assertEquals([left.bytes.length, seen.pieces], [PIECE, 1]);
 });
 
+Deno.test("readBody() frees what it has read of a body that fails", async () => {
+  const { read } = open();
+  const seen: ArrayBuffer[] = [];
+  const isEnough = ({ buffer }: Uint8Array) => {
+    seen.push(buffer as ArrayBuffer);
+    return false;
+  };
+  await assertRejects(
+    () => read(30, { maxBytes: 20 * PIECE, isEnough, isGrowable: true }),
+    RangeError,
+  );
+  assertEquals(seen.every(({ detached }) => detached), true);
+  assertEquals(seen.length, 20);
+});
+
 Deno.test("readBody() gives a body of just the bound whole", async () => {
   const { read } = open();
   const given = crypto.getRandomValues(new Uint8Array(5_000));

@@ -2,7 +2,6 @@
 // batches with a token and the raw host without one. The blobs API serves what
 // those cannot. No bytes leave this file unless they hash to the requested id.
 
-import { freeBuffer } from "../../work/memory.ts";
 import pLimit from "p-limit";
 import { encodePath } from "../../api/names.ts";
 import { registeredType } from "../../content/file_names.ts";
@@ -71,10 +70,7 @@ export async function readBlobs(
       readBlobsTask,
       { answer: bytes, ids },
       { ...context, linearIn: bytes.length },
-    ).finally(() => {
-      freeBuffer(bytes.buffer);
-      release();
-    });
+    ).finally(release);
     for (const [index, blob] of blobs.entries()) {
       if (blob !== null) results.set(ids[index]!, blob);
     }

@@ -5,7 +5,6 @@
 import { encodePath } from "../../api/names.ts";
 import { sourceFailed } from "../../errors.ts";
 import { TimeLimitError } from "../../thread/compute.ts";
-import { freeBuffer } from "../../work/memory.ts";
 import { FileList } from "../file_list.ts";
 import { isLfsId } from "../git_object_id.ts";
 import {
@@ -198,7 +197,6 @@ export class GitHubSource implements Source {
         `Cannot read "tree": the answer takes too long to parse`,
       );
     } finally {
-      freeBuffer(bytes.buffer);
       release();
     }
   }

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { z } from "zod";
 import { CollectionsError } from "../../../lib/errors.ts";
 import { FileList } from "../../../lib/source/file_list.ts";
@@ -44,6 +44,16 @@ Deno.test("parseJson() refuses deep nesting before it is parsed", () => {
   const deep = new TextEncoder().encode("[".repeat(1 << 20));
   const message = 'Cannot read "answer": it is nested too deeply';
   assertThrows(() => parseJson(deep), CollectionsError, message);
+});
+
+Deno.test("readTreeTask refuses more values than a heap can hold", async () => {
+  const answer = new TextEncoder().encode(`{"tree":[${"0,".repeat(3e6)}0]}`);
+  const input = { answer, isRecursive: true };
+  await assertRejects(
+    () => inlineCompute.run(readTreeTask, input, { client: "test" }),
+    CollectionsError,
+    "it is too long",
+  );
 });
 
 Deno.test("readTreeTask counts files whose names are not UTF-8", async () => {
