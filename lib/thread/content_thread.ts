@@ -24,7 +24,7 @@ import type { TaskReply, TaskRequest } from "./thread.ts";
  * The thread stops a piece of work itself. If it is out of memory, it never
  * replies and is replaced after this time.
  */
-const GRACE_MS = 500;
+const GRACE_MS = 300;
 const START_WITHIN_MS = 10_000;
 /** The first task of a name loads its modules. */
 const LOAD_WITHIN_MS = 5_000;
