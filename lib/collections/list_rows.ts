@@ -6,6 +6,7 @@ import type { RowsPage } from "../content/rows.ts";
 import { indexTableTask, rowsTask, tableTask } from "../content/tasks.ts";
 import { collectionTooLarge, invalidParameters } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
+import { joinBytes } from "../work/bytes.ts";
 import {
   findEntry,
   type ReadContext,
@@ -63,7 +64,9 @@ export async function listRows(
   return await runSupplied(read, rowsTask, input, about, (missing) => {
     const work = async (read: ReadContext) => {
       if (missing === "rows") {
-        const bytes = await readContent({ ...file }, admit, read);
+        const content = await readContent({ ...file }, admit, read);
+        // Copied in pieces, since a message is copied at once.
+        const bytes = await joinBytes([content]);
         const isLong = bytes.length > LONG_BYTES;
         await runTask(read, tableTask, { ...name, bytes }, {
           ...about,

@@ -43,6 +43,10 @@ export interface RowsName {
   readonly infers: boolean;
 }
 
+export interface TableInput extends RowsName {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 export interface RowsInput extends RowsName {
   readonly sort: string | undefined;
   readonly filter: readonly (readonly [string, string])[];
@@ -89,9 +93,7 @@ const indexOf = (name: RowsName) => ({
  * @throws {CollectionsError} collection-too-large, or collection-not-found if
  * the file has no list.
  */
-export function parseTable(
-  input: RowsName & { readonly bytes: Uint8Array },
-): void {
+export function parseTable(input: TableInput): void {
   const { path, bytes, infers } = input;
   try {
     const text = textOf(bytes);

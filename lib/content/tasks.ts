@@ -3,6 +3,7 @@
 
 import { type Task, whole } from "../thread/compute.ts";
 import type { Delivery, DeliveryInput } from "./delivery.ts";
+import type { TableInput } from "./rows.ts";
 
 /** Derives the front matter of files. The thread keeps it. */
 export const deriveTask = {
@@ -53,10 +54,10 @@ export const searchTask = {
 };
 
 /** Parses the rows of a data file. The thread keeps them. */
-export const tableTask = whole(
-  "table",
-  async () => (await import("./rows.ts")).parseTable,
-);
+export const tableTask: Task<TableInput, void> = {
+  ...whole("table", async () => (await import("./rows.ts")).parseTable),
+  moveInput: ({ bytes }) => [bytes.buffer],
+};
 
 /** Adds the rows of a data file to a search index. */
 export const indexTableTask = {

@@ -5,7 +5,6 @@
 
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
-import { compareBytes } from "./git_object_id.ts";
 import { countShared, freeBuffer } from "../work/memory.ts";
 
 const ID_BYTES = 20;
@@ -295,7 +294,10 @@ export class FileListBuilder {
 export function inPathOrder<T extends { path: string }>(
   files: readonly T[],
 ): T[] {
-  return files.toSorted((a, b) => compareBytes(a.path, b.path));
+  // The engine compares bytes much faster than this code compares characters.
+  return files.map((file) => ({ file, bytes: Buffer.from(file.path) }))
+    .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
+    .map(({ file }) => file);
 }
 
 /** Returns the bytes of a list in memory that both threads can read. */

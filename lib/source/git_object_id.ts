@@ -86,7 +86,7 @@ const keyOf = ({ name, mode }: TreeObjectEntry) =>
  * Compares strings by their bytes in UTF-8 without encoding them. Surrogates
  * sort after all other units.
  */
-export function compareBytes(a: string, b: string): number {
+function compareBytes(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
     const [unitA, unitB] = [a.charCodeAt(index), b.charCodeAt(index)];

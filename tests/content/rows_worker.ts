@@ -27,7 +27,11 @@ const pace: Pace = {
   isOver: () => ++pieces % 2_000 === 0,
 };
 
-function list(path: string, bytes: Uint8Array, infers: boolean): number {
+function list(
+  path: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  infers: boolean,
+): number {
   const name = { repository: "octo/site", path, id: path, infers };
   parseTable({ ...name, bytes });
   const query = { facets: ["data.column2"], fields: undefined, filter: [] };
