@@ -7,6 +7,7 @@ import {
   listUrl,
   warningsOf,
 } from "../api/parameters.ts";
+import type { DescribedFile } from "../content/describe.ts";
 import { FEED_FIELDS, needsOf } from "../content/fields.ts";
 import {
   collectionTooLarge,
@@ -22,6 +23,7 @@ import { findDataFile, listRows } from "./list_rows.ts";
 import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { joinBytes } from "../work/bytes.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 import { freeBuffer } from "../work/memory.ts";
 import { selectItems } from "./select_items.ts";
 
@@ -57,10 +59,12 @@ export async function listItems(
   const start = (page - 1) * limit;
   const matches = await selected.matches(start, start + limit);
   const length = Math.max(0, Math.min(limit, totalItems - start));
-  const files = Array.from({ length }, (_, at) => ({
-    ...selected.at(start + at)!,
-    match: matches[at],
-  }));
+  const files: DescribedFile[] = [];
+  for (let at = 0; at < length; at++) {
+    files.push({ ...selected.at(start + at)!, match: matches[at] });
+    if (files.length % STEPS_PER_YIELD > 0) continue;
+    await yieldToEventLoop(read.context.signal);
+  }
   const warnings = [
     ...warningsOf(parameters),
     ...folder.warnings,
