@@ -26,7 +26,7 @@ import type { TaskReply, TaskRequest } from "./thread.ts";
  */
 const GRACE_MS = 300;
 const START_WITHIN_MS = 10_000;
-/** The first task of a name loads its modules. */
+/** The modules of a task are loaded before the first task of its name. */
 const LOAD_WITHIN_MS = 5_000;
 /**
  * If no worker can be started, the same code runs here. A start is tried again
@@ -200,16 +200,28 @@ export class ContentThread implements Compute {
     const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
     const { clock, log } = this.options;
     let isFull = false;
-    const graceMs = thread.loaded.has(task.name) ? GRACE_MS : LOAD_WITHIN_MS;
-    thread.loaded.add(task.name);
-    const cancelTimer = clock.setTimer(TURN_MS + limitMs + graceMs, () => {
-      isFull = true;
-      this.#sandbox?.endThread("it does not answer");
-    });
-    const moved = task.moveInput?.(input) ?? [];
+    const ask = (
+      request: TaskRequest,
+      withinMs: number,
+      moved: ArrayBuffer[] = [],
+    ) => {
+      const cancelTimer = clock.setTimer(withinMs, () => {
+        isFull = request.limitMs > 0;
+        this.#sandbox?.endThread("it does not answer");
+      });
+      return thread.ask(request, moved).finally(cancelTimer);
+    };
+    const { name } = task;
+    let moved: ArrayBuffer[] = [];
     let reply: TaskReply;
     try {
-      reply = await thread.ask({ task: task.name, input, limitMs }, moved);
+      if (!thread.loaded.has(name)) {
+        await ask({ task: name, input: null, limitMs: 0 }, LOAD_WITHIN_MS);
+        thread.loaded.add(name);
+      }
+      moved = task.moveInput?.(input) ?? [];
+      const withinMs = TURN_MS + limitMs + GRACE_MS;
+      reply = await ask({ task: name, input, limitMs }, withinMs, moved);
       if ("isHeapFull" in reply) {
         // What the thread keeps may have filled it.
         isFull = isLong;
@@ -219,20 +231,18 @@ export class ContentThread implements Compute {
     } catch (error) {
       if (this.#thread === opening) this.#thread = null;
       log.warn("content thread replaced", {
-        task: task.name,
+        task: name,
         ...describeError(error),
       });
       if (isFull || moved.length > 0) {
         throw new TimeLimitError("The work takes too much memory");
       }
       return { overLimit: input };
-    } finally {
-      cancelTimer();
     }
     if ("output" in reply) return { output: reply.output as Output };
     if ("overLimit" in reply) return { overLimit: reply.overLimit as Input };
     if ("fault" in reply) {
-      throw new Error(`Cannot run "${task.name}": ${reply.fault}`);
+      throw new Error(`Cannot run "${name}": ${reply.fault}`);
     }
     const { code, detail, message } = reply.failure;
     throw new CollectionsError(code as ProblemCode, detail, { message });
@@ -325,7 +335,7 @@ class Sandbox {
     this.#worker.postMessage(++this.#threads satisfies ThreadRequest);
     return {
       ready: answer.promise as Promise<unknown>,
-      /** The names of the tasks that were sent. */
+      /** The names of the tasks whose modules are loaded. */
       loaded: new Set<string>(),
       /** Sends one request. The next may be sent after the reply. */
       ask(request: TaskRequest, moved: ArrayBuffer[]): Promise<TaskReply> {

@@ -11,10 +11,11 @@ import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
 import { freeBuffer } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
-/** A message to the thread. Null has it load its modules. */
+/** A message to the thread. Null has it load all modules. */
 export interface TaskRequest {
   task: string;
   input: unknown;
+  /** Zero only loads the modules of the task. */
   limitMs: number;
 }
 
@@ -83,9 +84,11 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
   }
   const { load, moveInput, moveOutput } = TASKS.get(data.task)!;
   const input = data.input as never;
-  const moved = moveInput?.(input) ?? [];
+  let moved: ArrayBuffer[] = [];
   try {
     const run = await load();
+    if (data.limitMs === 0) return reply({ output: null });
+    moved = moveInput?.(input) ?? [];
     const output = run(input, paceOf(data.limitMs));
     if (isHeapFull()) return reply({ isHeapFull: true });
     reply({ output }, moveOutput?.(output));

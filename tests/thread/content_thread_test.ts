@@ -156,6 +156,21 @@ Deno.test("ContentThread moves an input there and back", async () => {
   assertEquals([tries, answer.buffer.detached], [2, true]);
 });
 
+Deno.test("ContentThread loads modules before the time of a task begins", async () => {
+  const timers: number[] = [];
+  const setTimer = (ms: number) => {
+    timers.push(ms);
+    return () => {};
+  };
+  using opened = start({ ...systemClock, setTimer });
+  await opened.thread.start();
+  timers.length = 0;
+  await opened.render("a");
+  const [loading, ...running] = timers.splice(0);
+  await opened.render("b");
+  assertEquals([loading, running], [5_000, timers]);
+});
+
 Deno.test("ContentThread is replaced where it does not answer", async () => {
   const clock = new TestClock();
   using opened = start(clock);
