@@ -24,8 +24,11 @@ interface Thread {
   id: number;
 }
 
-/** The first requests to a thread need the processor more than its spare. */
-const SPARE_AFTER_MS = 1_000;
+/**
+ * The start of a thread takes the processor from requests. When a service
+ * starts or a thread ends, they need it most.
+ */
+const SPARE_AFTER_MS = 10_000;
 
 const service = globalThis as unknown as {
   postMessage(news: ThreadNews, moved?: Transferable[]): void;
