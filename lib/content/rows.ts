@@ -43,6 +43,7 @@ export interface RowsName {
   readonly infers: boolean;
 }
 
+/** A data file. Its bytes are moved to the thread. */
 export interface TableInput extends RowsName {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }

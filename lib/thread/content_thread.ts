@@ -218,6 +218,8 @@ export class ContentThread implements Compute {
       if (!thread.loaded.has(name)) {
         await ask({ task: name, input: null, limitMs: 0 }, LOAD_WITHIN_MS);
         thread.loaded.add(name);
+        // The caller has left, and its input is free.
+        if (signal?.aborted) return { overLimit: input };
       }
       moved = task.moveInput?.(input) ?? [];
       const withinMs = TURN_MS + limitMs + GRACE_MS;

@@ -281,21 +281,33 @@ Deno.test("ContentThread ends the wait of a caller that leaves", async () => {
 
 Deno.test("ContentThread frees the inputs of callers that leave", async () => {
   const { log, lines } = recordedLog();
-  using opened = start(patientClock, log);
-  const leaving = new AbortController();
-  // The first waits for the start of the thread, the second for its turn.
-  const runs = [1, 2].map(() => {
-    const input = { answer: new Uint8Array(9), isRecursive: true };
-    const options = { client: "a", signal: leaving.signal };
-    const run = opened.thread.run(readTreeTask, input, options);
-    return { run, buffer: input.answer.buffer };
-  });
-  leaving.abort(new Error("left"));
-  for (const { run, buffer } of runs) {
-    await assertRejects(() => run, Error, "left");
-    assertEquals(buffer.detached, true);
+  for (const isStarted of [false, true]) {
+    const leaving = new AbortController();
+    const leave = () => leaving.abort(new Error("left"));
+    const setTimer = (ms: number) => {
+      // The modules of the task are asked for.
+      if (ms === 5_000) leave();
+      return () => {};
+    };
+    using opened = start(
+      isStarted ? { ...systemClock, setTimer } : undefined,
+      log,
+    );
+    if (isStarted) await opened.thread.start();
+    // The second waits for its turn.
+    const runs = [1, 2].map(() => {
+      const input = { answer: new Uint8Array(9), isRecursive: true };
+      const options = { client: "a", signal: leaving.signal };
+      const run = opened.thread.run(readTreeTask, input, options);
+      return { run, buffer: input.answer.buffer };
+    });
+    if (!isStarted) leave();
+    for (const { run, buffer } of runs) {
+      await assertRejects(() => run, Error, "left");
+      assertEquals(buffer.detached, true);
+    }
+    assertEquals(await opened.render("a", "a"), "<p>a</p>");
   }
-  assertEquals(await opened.render("a", "a"), "<p>a</p>");
   assertEquals(lines, []);
 });
 
