@@ -68,7 +68,7 @@ Deno.test("tasks have no permission beyond what they need", async () => {
   }
   assertMatch(
     tasks.start,
-    /^MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 deno run /,
+    /^MALLOC_ARENA_MAX=4 MALLOC_MMAP_THRESHOLD_=65536 deno run /,
   );
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);

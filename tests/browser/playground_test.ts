@@ -997,6 +997,7 @@ browserTest(
       await page.locator("#repository").inputValue(),
       "local/client",
     );
+    await page.locator(".examples a").first().waitFor({ state: "attached" });
     assertEquals(await page.locator(".examples a").allTextContents(), [
       "local/client",
     ]);
