@@ -2,8 +2,8 @@
 // without permissions. A Node worker can have a memory limit that ends the
 // worker instead of the process. So this web worker drops the permissions and
 // runs Node workers, which do not have them either. One of them is the content
-// thread. A spare one takes its place at once. To start one takes 0.6 s because
-// a worker of a worker waits 0.5 s for a debugger (Deno 2.9.6,
+// thread. A spare one takes its place at once, since a worker of a worker waits
+// 0.5 s for a debugger before it starts (Deno 2.9.6,
 // `wait_for_page_wait_for_debugger`).
 
 import { type MessagePort as NodePort, Worker } from "node:worker_threads";
@@ -25,8 +25,8 @@ interface Thread {
 }
 
 /**
- * The start of a thread takes the processor from requests. When a service
- * starts or a thread ends, they need it most.
+ * The spare starts this long after the thread. At once it would take processor
+ * time from the first requests to that thread.
  */
 const SPARE_AFTER_MS = 10_000;
 
@@ -35,6 +35,7 @@ const service = globalThis as unknown as {
 };
 let thread: Thread | null = null;
 let spare: Thread | null = null;
+let spareTimer: ReturnType<typeof setTimeout> | undefined;
 
 addEventListener("message", (event) => {
   const id = (event as MessageEvent<ThreadRequest>).data;
@@ -46,7 +47,8 @@ addEventListener("message", (event) => {
   thread.id = id;
   const port = thread.port as unknown as MessagePort;
   service.postMessage({ id, port }, [port]);
-  setTimeout(async () => {
+  clearTimeout(spareTimer);
+  spareTimer = setTimeout(async () => {
     await ended;
     spare ??= start();
   }, SPARE_AFTER_MS);
