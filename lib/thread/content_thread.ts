@@ -21,8 +21,8 @@ import type { ThreadNews, ThreadRequest } from "./sandbox.ts";
 import type { TaskReply, TaskRequest } from "./thread.ts";
 
 /**
- * The thread stops a piece of work itself. If it is out of memory, it never
- * replies and is replaced after this time.
+ * The thread stops a piece of work itself. Work that it cannot stop, such as
+ * `JSON.parse`, makes it be replaced after this time.
  */
 const GRACE_MS = 300;
 const START_WITHIN_MS = 10_000;
@@ -182,8 +182,8 @@ export class ContentThread implements Compute {
   /**
    * Tries a task once. Returns the input if it took too long or the thread
    * ended for another reason.
-   * @throws {TimeLimitError} if the thread does not reply because it is out of
-   * memory, or if it ended with an input that was moved to it.
+   * @throws {TimeLimitError} if the thread is out of memory or does not reply,
+   * or if it ended with an input that was moved to it.
    */
   async #attempt<Input, Output>(
     task: Task<Input, Output>,

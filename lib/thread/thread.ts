@@ -30,8 +30,8 @@ export type TaskReply =
   | { readonly fault: string };
 
 /**
- * V8 doubles the limit of a full heap so that the thread can end. A time limit
- * that passes at the same moment keeps the thread (Deno 2.9.6).
+ * V8 doubles the limit of a full heap so that the thread can end. Deno 2.9.6
+ * only stops what runs. The thread stays, and so does its limit.
  */
 const heapLimit = getHeapStatistics().heap_size_limit;
 const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
@@ -85,10 +85,13 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
   const { load, moveInput, moveOutput } = TASKS.get(data.task)!;
   const input = data.input as never;
   let moved: ArrayBuffer[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const run = await load();
     if (data.limitMs === 0) return reply({ output: null });
     moved = moveInput?.(input) ?? [];
+    // A full heap stops this function without an error.
+    timer = setTimeout(() => reply({ isHeapFull: true }));
     const output = run(input, paceOf(data.limitMs));
     if (isHeapFull()) return reply({ isHeapFull: true });
     reply({ output }, moveOutput?.(output));
@@ -98,6 +101,8 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
       return reply({ overLimit: input }, moved);
     }
     reply(replyOf(error));
+  } finally {
+    clearTimeout(timer);
   }
   moved.forEach(freeBuffer);
 };

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
-import { renderTask, selectTask } from "../../lib/content/tasks.ts";
+import { renderTask, selectTask, tableTask } from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { FileListBuilder } from "../../lib/source/file_list.ts";
@@ -204,6 +204,23 @@ Deno.test("ContentThread is replaced once its heap is full", async () => {
     "too much memory",
   );
   assertEquals(await opened.render("c"), "<p>c</p>");
+});
+
+Deno.test("ContentThread says that its heap is full without a delay", async () => {
+  const late: number[] = [];
+  const setTimer: Clock["setTimer"] = (ms, act) =>
+    systemClock.setTimer(ms, () => {
+      late.push(ms);
+      act();
+    });
+  using opened = start({ ...systemClock, setTimer });
+  const bytes = bytesOf(",".repeat(10_000_000));
+  const name = { repository: "r", path: "a.csv", id: "a", infers: false };
+  await assertRejects(
+    () => opened.thread.run(tableTask, { ...name, bytes }, { client: "a" }),
+    TimeLimitError,
+  );
+  assertEquals(late, []);
 });
 
 Deno.test("ContentThread is replaced if it says that its heap is full", async () => {
