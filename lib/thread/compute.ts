@@ -107,7 +107,7 @@ export class TimeLimitError extends Error {
 export const LIMIT_MS = { first: 250, long: 2_000 };
 
 /** The memory limit of a thread. What one task needs must fit into it. */
-export const MAX_HEAP_MB = 192;
+export const MAX_HEAP_MB = 176;
 
 /** How long a task of many pieces runs before others have their turn. */
 export const TURN_MS = 100;

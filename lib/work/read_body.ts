@@ -13,7 +13,7 @@ const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
 
 const FIRST_BYTES = 8 * MIB;
-const CAPACITY = { first: 3 * FIRST_BYTES, rest: 56 * MIB };
+const CAPACITY = { first: 3 * FIRST_BYTES, rest: 32 * MIB };
 const MAX_WAITING = 256;
 
 /** The memory that long bodies share. */

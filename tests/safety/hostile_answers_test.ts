@@ -18,8 +18,9 @@ const WITH_CONTENT = listPath({ includeContent: true });
 const BOUNDS = {
   repo: { boundMb: 1, status: 502 },
   commit: { boundMb: 1, status: 502 },
-  tree: { boundMb: 64, status: 502 },
-  "tree-recursive": { boundMb: 64, status: 502 },
+  tree: { boundMb: 40, status: 502 },
+  // Folders are read one by one instead.
+  "tree-recursive": { boundMb: 40, status: 200 },
   graphql: { boundMb: 16, status: 200 },
   blob: { boundMb: 0, status: 200 },
   raw: { boundMb: 0, status: 200 },

@@ -127,7 +127,7 @@ Deno.test("readBody() reserves the most that a long body may have", async () => 
 
 Deno.test("readBody() lets long bodies pass huge ones", async () => {
   const { memory, read, used } = open();
-  const others = await memory.rest.acquire({ client: "b", weight: 56 * MIB });
+  const others = await memory.rest.acquire({ client: "b", weight: 32 * MIB });
   const huge = read(9 * 16);
   while (memory.rest.waiting < 1) await turns();
   const long = await read(8 * 16);

@@ -439,7 +439,8 @@ export class GitHubClient {
       }
       if (error instanceof CollectionsError) throw error;
       if (error instanceof RangeError) {
-        throw sourceFailed(`Cannot read "${kind}": the answer is too long`);
+        const message = `Cannot read "${kind}": the answer is too long`;
+        throw sourceFailed(message, { cause: error });
       }
       const message = `Cannot read "${kind}": the connection failed`;
       throw new SourceFailure(sourceFailed(message, { cause: error }), {

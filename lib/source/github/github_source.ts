@@ -43,7 +43,11 @@ interface GitHubSourceOptions
  */
 const API_VERSION = "2026-03-10";
 
-const TREE_MAX_BYTES = 64 << 20;
+/**
+ * 100,000 entries, the most that GitHub gives, have up to 400 bytes each here.
+ * A longer recursive response counts as truncated.
+ */
+const TREE_MAX_BYTES = 40 << 20;
 /** Larger responses take longer to parse than the first try of a task may. */
 const LARGE_ANSWER_BYTES = 8 << 20;
 
@@ -161,8 +165,8 @@ export class GitHubSource implements Source {
   };
 
   /**
-   * Returns null for a truncated response. Also returns null for a missing tree
-   * if `mayBeAbsent` is set.
+   * Returns null for a recursive response that is truncated or too long. Also
+   * returns null for a missing tree if `mayBeAbsent` is set.
    */
   private async readTree(
     snapshot: Snapshot,
@@ -173,18 +177,18 @@ export class GitHubSource implements Source {
     const { context } = request;
     const accept = "application/vnd.github+json";
     const options = { ...request, accept, maxBytes: TREE_MAX_BYTES };
-    const { status, bytes, release } = await requestObject(
-      this.host,
-      snapshot,
-      options,
-    );
+    const isRecursive = request.kind === "tree-recursive";
+    const answer = await requestObject(this.host, snapshot, options)
+      .catch((error) => {
+        if (isRecursive && error.cause instanceof RangeError) return null;
+        throw error;
+      });
+    if (answer === null) return null;
+    const { status, bytes, release } = answer;
     try {
       if (mayBeAbsent && (status === 404 || status === 422)) return null;
       if (status !== 200) throw refusal(snapshot.name, status);
-      const input = {
-        answer: bytes,
-        isRecursive: request.kind === "tree-recursive",
-      };
+      const input = { answer: bytes, isRecursive };
       return await this.host.compute.run(readTreeTask, input, {
         ...context,
         // A tree takes less time for its bytes than other work.
