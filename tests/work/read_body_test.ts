@@ -182,8 +182,9 @@ Deno.test("a decompressed body takes little more memory than its bytes", async (
   const response = await fetch(`http://127.0.0.1:${server.addr.port}`);
   const body = await open().read(response.body!.pipeThrough(watch));
   assertEquals(body.bytes.length, length);
-  // Uncopied pieces would take 16 times the memory of the body.
-  assert(most < 5 * length, `${Math.round(most / MIB)} MiB`);
+  // Uncopied pieces would take 16 times the memory of the body. What V8 has not
+  // collected yet counts as well.
+  assert(most < 8 * length, `${Math.round(most / MIB)} MiB`);
 });
 
 Deno.test("readBody() lets timers run while it reads a long body", async () => {
