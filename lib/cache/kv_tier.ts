@@ -107,16 +107,24 @@ export class KvTier {
     options: { consistency?: Deno.KvConsistencyLevel } = {},
   ): Promise<(Bytes | null)[]> {
     const count = Math.ceil(keys.length / KEYS_PER_READ);
-    const reads = Array.from({ length: count }, async (_, n) => {
-      const batch = keys.slice(n * KEYS_PER_READ, (n + 1) * KEYS_PER_READ);
-      const entries = await this.attempt((kv) =>
-        kv.getMany<unknown[]>(batch.map((key) => this.kvKey(key)), options)
-      );
-      return batch.map((_, at) =>
-        decodeValue(entries?.[at]?.value, this.clock.now())
-      );
-    });
-    return (await Promise.all(reads)).flat();
+    const batches = Array.from(
+      { length: count },
+      (_, n) =>
+        keys.slice(n * KEYS_PER_READ, (n + 1) * KEYS_PER_READ)
+          .map((key) => this.kvKey(key)),
+    );
+    const read = await this.attempt((kv) =>
+      Promise.all(batches.map((batch) => kv.getMany<unknown[]>(batch, options)))
+    );
+    if (read === null) return keys.map(() => null);
+    const values: (Bytes | null)[] = [];
+    for (const entries of read) {
+      await yieldToEventLoop();
+      for (const { value } of entries) {
+        values.push(decodeValue(value, this.clock.now()));
+      }
+    }
+    return values;
   }
 
   /**

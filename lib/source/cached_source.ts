@@ -59,6 +59,9 @@ export class CachedSource implements Source {
   readonly refs: RefChecks;
   private readonly retries: SourceRetries;
   private readonly flights = new SingleFlight<unknown>();
+  /** The flight that reads a file, by the file's key. */
+  private readonly blobFlights = new Map<string, string>();
+  private blobFlightCount = 0;
 
   constructor(
     private readonly source: Source,
@@ -118,68 +121,92 @@ export class CachedSource implements Source {
   };
 
   readonly blobs: Source["blobs"] = async (snapshot, files, context) => {
-    const repository = repositoryKey(snapshot.name);
     const wanted = new Map(files.map((file) => [file.id, file]));
     const results = new Map<string, BlobResult>(
       await this.options.objects.getMany(
         blobKind,
-        repository,
+        repositoryKey(snapshot.name),
         [...wanted.keys()],
         lookupOf(snapshot, context),
       ),
     );
     context.signal?.throwIfAborted();
-    const keyOf = (id: string) => `${repository}\nblob ${id}`;
-    const missing: string[] = [];
-    const started: FileRef[] = [];
-    for (const [id, file] of wanted) {
-      if (results.has(id)) continue;
-      const isShared = this.flights.has(keyOf(id));
-      const failure = this.retries.objectFailure(repository, keyOf(id));
-      if (failure !== null && !isShared) {
-        results.set(id, failure);
+    for (;;) {
+      const missing = [...wanted.values()].filter(({ id }) => !results.has(id));
+      if (missing.length === 0) return results;
+      const read = await this.readBlobs(snapshot, missing, context);
+      for (const { id } of missing) {
+        if (read.has(id)) results.set(id, read.get(id)!);
+      }
+    }
+  };
+
+  /**
+   * Reads files that are not cached. A file that another request reads now is
+   * not read again. It is missing in the result if the limit of that request's
+   * client is used up.
+   */
+  private async readBlobs(
+    snapshot: Snapshot,
+    files: readonly FileRef[],
+    context: RequestContext,
+  ): Promise<Blobs> {
+    const repository = repositoryKey(snapshot.name);
+    const results = new Map<string, BlobResult>();
+    const joined = new Set<string>();
+    const started = new Map<string, FileRef>();
+    for (const file of files) {
+      const key = `${repository}\nblob ${file.id}`;
+      const flight = this.blobFlights.get(key);
+      if (flight !== undefined && this.flights.has(flight)) {
+        joined.add(flight);
         continue;
       }
-      missing.push(id);
-      if (!isShared) started.push(file);
+      const failure = this.retries.objectFailure(repository, key);
+      if (failure === null) started.set(key, file);
+      else results.set(file.id, failure);
     }
-    if (missing.length > 0) {
-      context.recordMiss({ joined: started.length === 0 });
-    }
+    if (joined.size + started.size === 0) return results;
+    context.recordMiss({ joined: started.size === 0 });
 
-    // All files that start here are read together. The request is aborted when
-    // nobody waits for any of them.
-    const controller = new AbortController();
-    const shared = backgroundContext(
-      context.client,
-      controller.signal,
-      context.charge,
-    );
-    let waiting = started.length;
-    const leave = () => {
-      if (--waiting === 0) controller.abort();
-    };
-    let reading: Promise<Blobs> | undefined;
-    const readBlob = async (id: string, signal: AbortSignal) => {
-      if (signal.aborted) leave();
-      signal.addEventListener("abort", leave);
-      reading ??= this.source.blobs(snapshot, started, shared);
-      const result = (await reading).get(id)!;
-      this.retries.objectOutcome(keyOf(id), result);
-      if (!(result instanceof Error)) {
-        this.store(blobKind, repository, id, result, shared);
+    const ownFlight = `blobs ${++this.blobFlightCount}`;
+    const { client, charge } = context;
+    const read = async (signal: AbortSignal): Promise<Blobs> => {
+      const shared = backgroundContext(client, signal, charge);
+      try {
+        const refs = [...started.values()];
+        const blobs = await this.source.blobs(snapshot, refs, shared);
+        for (const [key, { id }] of started) {
+          const result = blobs.get(id)!;
+          this.retries.objectOutcome(key, result);
+          if (result instanceof Error) continue;
+          this.store(blobKind, repository, id, result, shared);
+        }
+        return blobs;
+      } finally {
+        for (const key of started.keys()) {
+          if (this.blobFlights.get(key) !== ownFlight) continue;
+          this.blobFlights.delete(key);
+        }
       }
-      return result;
     };
-    await Promise.all(missing.map(async (id) => {
-      const read = (signal: AbortSignal) => readBlob(id, signal);
-      results.set(
-        id,
-        await this.flights.run(keyOf(id), read, context.signal) as BlobResult,
-      );
-    }));
+    const run = (flight: string, work: typeof read) =>
+      this.flights.run(flight, work, context.signal) as Promise<Blobs>;
+    const flights = [...joined].map((flight) =>
+      run(flight, () => Promise.resolve(new Map()))
+    );
+    if (started.size > 0) {
+      for (const key of started.keys()) this.blobFlights.set(key, ownFlight);
+      flights.push(run(ownFlight, read));
+    }
+    for (const blobs of await Promise.all(flights)) {
+      for (const { id } of files) {
+        const result = blobs.get(id);
+        if (result !== undefined) results.set(id, result);
+      }
+    }
     return results;
-  };
+  }
 
   /**
    * A history is cached for one commit. It also holds for a commit whose first

@@ -46,19 +46,18 @@ export const systemClock: Clock = {
  * Returns the result of `work`. Rejects at once with the reason of `signal` if
  * it aborts first.
  */
-export async function orAborted<T>(
+export function orAborted<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  if (signal?.aborted) abort();
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    const listenNoMore = () => signal.removeEventListener("abort", abort);
+    work.finally(listenNoMore).then(resolve, reject);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
 }
 
 /**
