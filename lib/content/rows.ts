@@ -29,6 +29,8 @@ import { snippetOf } from "./snippet.ts";
 import { parseSort, sortIndices } from "./sort.ts";
 
 const MAX_ROWS = 200_000;
+/** A single row of CSV could otherwise fill the thread's memory with cells. */
+const MAX_CELLS_PER_ROW = 100_000;
 /** Parsed rows take up to 13 times the bytes of their file. */
 const MAX_KEPT_BYTES = 11 << 20;
 const LIMITS = { maxChars: 10 << 20, maxRepeatedChars: 1 << 20 };
@@ -188,11 +190,19 @@ export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
   return { json, total: indices.length, facets };
 }
 
-/** @throws {DataError} if the text has no list. */
+/**
+ * @throws {DataError} if the text has no list.
+ * @throws {CollectionsError} collection-too-large.
+ */
 function rowsOf(text: string, path: string, infers: boolean): Row[] {
   const format = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
   if (format === "csv" || format === "tsv") {
-    return csvRows(text, format === "csv" ? "," : "\t", infers);
+    const delimiter = format === "csv" ? "," : "\t";
+    if (mostCells(text, delimiter) > MAX_CELLS_PER_ROW) {
+      const why = `it has a row with more than ${MAX_CELLS_PER_ROW} cells`;
+      throw collectionTooLarge(path, why);
+    }
+    return csvRows(text, delimiter, infers);
   }
   if (/^(jsonl|ndjson)$/.test(format)) {
     return text.split("\n")
@@ -215,6 +225,26 @@ function rowsOf(text: string, path: string, infers: boolean): Row[] {
     return only.map((data, index) => ({ index, data }));
   }
   return entries.map(([key, data], index) => ({ index, key, data }));
+}
+
+/** Returns the number of cells of the longest row. */
+function mostCells(text: string, delimiter: string): number {
+  let [most, cells] = [1, 1];
+  let isCellStart = true;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"' && isCellStart) {
+      at = text.indexOf('"', at + 1);
+      // Two quotes stand for one.
+      while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
+      if (at < 0) break;
+    }
+    const endsRow = char === "\n" || char === "\r";
+    isCellStart = endsRow || char === delimiter;
+    if (endsRow) cells = 1;
+    else if (isCellStart) most = Math.max(most, ++cells);
+  }
+  return most;
 }
 
 /**

@@ -196,6 +196,34 @@ Deno.test("200,000 rows are listed, one more is an error", async () => {
   }
 });
 
+Deno.test("a row of CSV has at most 100,000 cells", async () => {
+  const commas = ",".repeat(99_999);
+  const quoted = `"${commas},"`;
+  const files = {
+    "most.csv": `${commas}\n`.repeat(2),
+    "most.tsv": `${quoted}\t"a""${commas}"\n`.repeat(2),
+    "quoted.csv": `"a\n${commas}",${quoted},b"c\n`.repeat(2),
+    "more.csv": `a,b\n"1",${commas}\n`,
+    "more.tsv": "\t".repeat(100_000),
+  };
+  await using site = await startSite(files);
+  const codes = await Promise.all(
+    Object.keys(files).map(async (collection) => {
+      const path = listPath({ collection, fields: "index" });
+      const response = await site.service.get(path);
+      const { code, pagination } = await response.json();
+      return [collection, code ?? pagination.totalItems];
+    }),
+  );
+  assertEquals(Object.fromEntries(codes), {
+    "most.csv": 1,
+    "most.tsv": 1,
+    "quoted.csv": 1,
+    "more.csv": "collection-too-large",
+    "more.tsv": "collection-too-large",
+  });
+});
+
 Deno.test("JSON, YAML and TOML files in a folder have data", async () => {
   await using site = await startSite({
     "posts/a.json": '{"n": 1, "deep": {"x": true}}',
