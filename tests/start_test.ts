@@ -53,7 +53,8 @@ Deno.test("tasks have no permission beyond what they need", async () => {
     "--no-prompt --ignore-env --allow-env=$(deno task -q settings)";
   const started =
     `${common} --allow-net --allow-read=. --allow-write=./data main.ts`;
-  const engine = "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8";
+  const engine =
+    "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8,--no-memory-pool";
   const expected: Record<string, string> = {
     "start": `${engine} ${started}`,
     "start:parallel": `${engine} ${started} parallel'`,

@@ -19,7 +19,7 @@ import type { CollectionFolder } from "./resolve_collection.ts";
 
 const MAX_FILES = 1_000_000;
 /** A list is in memory twice while it is assembled. */
-const MAX_LIST_BYTES = 128 << 20;
+const MAX_LIST_BYTES = 80 << 20;
 const READS_AT_ONCE = 8;
 
 /**

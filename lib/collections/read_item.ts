@@ -26,6 +26,7 @@ import {
   resolveCollection,
 } from "./resolve_collection.ts";
 import { selectItems } from "./select_items.ts";
+import { freeBuffer } from "../work/memory.ts";
 
 /** The largest file fits as base64 or as text that needs few escapes. */
 const JSON_BYTES_PER_BYTE = 1.5;
@@ -121,8 +122,10 @@ async function itemBody(
   }
   const fields = { warnings: warningsOf(parameters) };
   const tail = neighbors === null ? "}" : `,${neighbors.json.slice(1)}`;
+  const body = await bodyOf(read, fields, json.subarray(1, -1), tail);
+  freeBuffer(json.buffer);
   return {
-    bytes: await bodyOf(read, fields, json.subarray(1, -1), tail),
+    bytes: body,
     cacheForMs: Math.min(cacheForMs, neighbors?.cacheForMs ?? Infinity),
   };
 }

@@ -104,5 +104,15 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
   } finally {
     clearTimeout(timer);
   }
-  moved.forEach(freeBuffer);
+  freeBytes(input);
 };
+
+/** Frees the bytes of an input. No task keeps them. */
+function freeBytes(value: unknown): void {
+  if (ArrayBuffer.isView(value)) freeBuffer(value.buffer);
+  else if (Array.isArray(value) || value instanceof Map) {
+    value.forEach((each) => freeBytes(each));
+  } else if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach(freeBytes);
+  }
+}

@@ -6,6 +6,7 @@ import { countReads } from "../cache/watched_kv.ts";
 import { ObjectCache } from "../../lib/cache/object_cache.ts";
 import {
   CollectionsError,
+  problem,
   sourceFailed,
   sourceRateLimited,
 } from "../../lib/errors.ts";
@@ -33,7 +34,7 @@ class CountingSource extends MemorySource {
   readonly trees: string[] = [];
   readonly batches: string[][] = [];
   readonly signals: (AbortSignal | undefined)[] = [];
-  /** Why trees cannot be read. */
+  /** Why what is requested now cannot be read. */
   failure: Error | null = null;
   private readonly released = Promise.withResolvers<void>();
   readonly release = this.released.resolve;
@@ -50,9 +51,11 @@ class CountingSource extends MemorySource {
     files: readonly FileRef[],
     { signal }: RequestContext,
   ) {
+    const { failure } = this;
     this.batches.push(files.map(({ id }) => id));
     this.signals.push(signal);
     await this.released.promise;
+    if (failure !== null) throw failure;
     return new Map(files.map(({ id }) => [id, bytes(id)]));
   }
 }
@@ -210,4 +213,25 @@ Deno.test("CachedSource blobs() goes on while someone waits", async () => {
   const [first, second, third] = await Promise.all(pages);
   assertEquals([first!.size, second!.size, third!.size], [1, 1, 1]);
   assertEquals(misses, [false, false]);
+});
+
+Deno.test("CachedSource blobs() shares no used-up limit of a client", async () => {
+  using opened = await open();
+  const { blobs, counting } = opened;
+  const failure = problem("too-many-requests", { retryAfterSeconds: 1 });
+  counting.failure = failure;
+  const first = blobs("abc");
+  await turns();
+  counting.failure = null;
+  const others = [blobs("abd"), blobs("bc")];
+  await turns();
+  counting.release();
+  assertEquals(await first.catch((error) => error), failure);
+  const [second, third] = await Promise.all(others);
+  for (const name of "abd") {
+    assertEquals(second!.get(`id of ${name}`), bytes(`id of ${name}`));
+  }
+  assertEquals(third!.size, 2);
+  const read = counting.batches.slice(1).flat();
+  assertEquals(read.sort(), [..."abcd"].map((name) => `id of ${name}`));
 });

@@ -214,10 +214,11 @@ Deno.test("ContentThread says that its heap is full without a delay", async () =
       act();
     });
   using opened = start({ ...systemClock, setTimer });
-  const bytes = bytesOf(",".repeat(10_000_000));
-  const name = { repository: "r", path: "a.csv", id: "a", infers: false };
+  const bytes = bytesOf(`[${"{},".repeat(3_000_000)}0]`);
+  const options = { client: "a", isLong: true };
+  const name = { repository: "r", path: "a.json", id: "a", infers: false };
   await assertRejects(
-    () => opened.thread.run(tableTask, { ...name, bytes }, { client: "a" }),
+    () => opened.thread.run(tableTask, { ...name, bytes }, options),
     TimeLimitError,
   );
   assertEquals(late, []);
