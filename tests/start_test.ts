@@ -53,8 +53,13 @@ Deno.test("tasks have no permission beyond what they need", async () => {
     "--no-prompt --ignore-env --allow-env=$(deno task -q settings)";
   const started =
     `${common} --allow-net --allow-read=. --allow-write=./data main.ts`;
-  const engine =
-    "--v8-flags=--heap-growing-percent=30,--max-semi-space-size=8,--no-memory-pool";
+  const engine = "--v8-flags=" + [
+    "--heap-growing-percent=30",
+    "--max-semi-space-size=4",
+    "--concurrent-marking-max-worker-num=1",
+    "--no-memory-pool",
+    "--no-large-page-pool",
+  ].join();
   const expected: Record<string, string> = {
     "start": `${engine} ${started}`,
     "start:parallel": `${engine} ${started} parallel'`,
@@ -69,8 +74,9 @@ Deno.test("tasks have no permission beyond what they need", async () => {
   }
   assertMatch(
     tasks.start,
-    /^MALLOC_ARENA_MAX=4 MALLOC_MMAP_THRESHOLD_=65536 deno run /,
+    /^DENO_TOKIO_EVENT_INTERVAL=2 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 deno run /,
   );
+  assertMatch(tasks["start:parallel"], /^DENO_TOKIO_EVENT_INTERVAL=2 sh /);
   for (const command of Object.values<string>(tasks)) {
     assert(!/\s(-A|--allow-all)\b/.test(command), command);
   }

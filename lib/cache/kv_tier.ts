@@ -26,7 +26,7 @@ const KEYS_PER_READ = 10;
 // of keys.
 const MAX_COMMIT_BYTES = 700_000;
 const MAX_COMMIT_KEYS = 35;
-const MAX_PENDING_BYTES = 32 << 20;
+const MAX_PENDING_BYTES = 8 << 20;
 // A cold list fetches objects one after the other. They then share a commit.
 const FLUSH_AFTER_MS = 500;
 const HOUR_MS = 3_600_000;

@@ -8,7 +8,7 @@ import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
 import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
-import { freeBuffer } from "../work/memory.ts";
+import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
 /** A message to the thread. Null has it load all modules. */
@@ -105,6 +105,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     clearTimeout(timer);
   }
   freeBytes(input);
+  releasePages();
 };
 
 /** Frees the bytes of an input. No task keeps them. */

@@ -86,7 +86,7 @@ testOnEachStore("KvTier gives the bytes back that fit", async (store) => {
 });
 
 testOnEachStore(
-  "KvTier set() drops writes beyond 32 MiB that wait",
+  "KvTier set() drops writes beyond 8 MiB that wait",
   async (store) => {
     await using opened = await open(store);
     const { tier, kv } = opened;
@@ -94,10 +94,10 @@ testOnEachStore(
     for (let n = 0; n < 10; n++) tier.set([`${n}`], zeros, { ttlMs });
     tier.set(["essential"], zeros, { ttlMs, isEssential: true });
     await tier.flush();
-    assertEquals((await allEntries(kv)).length, 9);
+    assertEquals((await allEntries(kv)).length, 3);
     tier.set(["later"], zeros, { ttlMs });
     await tier.flush();
-    assertEquals((await allEntries(kv)).length, 10);
+    assertEquals((await allEntries(kv)).length, 4);
   },
 );
 

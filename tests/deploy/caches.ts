@@ -2,6 +2,7 @@
 // run them.
 
 import { assert } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 
 /** A cache that tests may run. */
 export interface CacheKind {
@@ -14,6 +15,8 @@ export interface CacheKind {
     folder: string,
   ) => readonly (readonly [text: string, other: string])[];
   readonly args: (folder: string, port: number) => readonly string[];
+  /** Arguments with which the program succeeds if it has what it needs. */
+  readonly check: readonly string[];
 }
 
 const NGINX_MAIN = (folder: string) =>
@@ -36,6 +39,7 @@ export const NGINX: CacheKind = {
     ["/var/cache/nginx/collections", `${folder}/cache`],
   ],
   args: (folder) => ["-c", `${folder}/main`, "-e", `${folder}/error.log`],
+  check: ["-v"],
 };
 
 export const VARNISH: CacheKind = {
@@ -58,19 +62,27 @@ export const VARNISH: CacheKind = {
     "-f",
     `${folder}/site`,
   ],
+  // Compiles a configuration with the module, which Debian packages apart.
+  check: ["-C", "-f", fromFileUrl(new URL("xkey.vcl", import.meta.url))],
 };
 
-/** Whether a program is there; says so in one line where it is not. */
-export function isThere({ name, program }: CacheKind): boolean {
+/**
+ * Whether a program is there with the modules that the configuration needs;
+ * says so in one line where it is not.
+ */
+export function isThere({ name, program, check }: CacheKind): boolean {
   try {
-    Deno.statSync(program);
-    return true;
+    const { success, stderr } = new Deno.Command(program, { args: [...check] })
+      .outputSync();
+    if (success) return true;
+    console.log(new TextDecoder().decode(stderr));
   } catch {
-    console.log(
-      `Skips the tests behind ${name}: no ${program}; apt-get install nginx varnish varnish-modules`,
-    );
-    return false;
+    // There is no such program.
   }
+  console.log(
+    `Skips the tests behind ${name}: apt-get install nginx varnish varnish-modules`,
+  );
+  return false;
 }
 
 /**

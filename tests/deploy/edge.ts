@@ -33,12 +33,21 @@ async function startCache(kind: CacheKind, service: number, cache: number) {
   const child = new Deno.Command(program, {
     args,
     stdout: "null",
-    stderr: "null",
+    stderr: "piped",
   }).spawn();
+  const errors = child.stderr.text();
+  let isOver = false;
+  child.status.then(() => isOver = true);
   return {
+    /** @throws {Error} with its error output if the cache has ended. */
+    async check() {
+      if (!isOver) return;
+      throw new Error(`Cannot run "${kind.name}": ${await errors}`);
+    },
     async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
+      if (!isOver) child.kill("SIGTERM");
       await child.status;
+      await errors;
       await Deno.remove(folder, { recursive: true });
     },
   };
@@ -86,7 +95,7 @@ export async function startEdge(
   parts.defer(() => server?.shutdown());
   const refreshing = setInterval(() => services.refreshDue(), 1_000);
   parts.defer(() => clearInterval(refreshing));
-  parts.use(await startCache(kind, port, cachePort));
+  const cache = parts.use(await startCache(kind, port, cachePort));
   const get = async (path = listPath(), init: RequestInit = {}) => {
     const response = await fetch(origin + path, { cache: "no-store", ...init });
     const { status, headers } = response;
@@ -98,6 +107,7 @@ export async function startEdge(
     for (let tries = 0;; tries++) {
       const response = await get("/api/health").catch(() => null);
       if (response?.status === 200) return;
+      await cache.check();
       assert(tries < 200, `${kind.name} does not answer`);
       await pause(50);
     }
