@@ -22,7 +22,6 @@ export function freeBuffer(buffer: ArrayBufferLike): void {
   buffer.transferToFixedLength(0);
 }
 
-/** A collection of last resort takes up to 0.1 s. */
 const RELEASE_AFTER_BYTES = 48 << 20;
 
 let collect: ((options: object) => void) | null = null;
@@ -32,7 +31,7 @@ let releasedBytes = 0;
  * Gives pages of collected objects back to the system if the heap of this
  * thread has grown by 48 MiB since the last time. V8 keeps them for new objects
  * whatever its flags say (Deno 2.9.6). Only a collection of last resort frees
- * them: 250 MiB became 50.
+ * them. It visits every object in use, so small growth is not worth one.
  */
 export function releasePages(): void {
   const { total_heap_size } = getHeapStatistics();
