@@ -109,7 +109,7 @@ export async function readBlobs(
       if (
         !isFailure && answer.status === 200 && blobId(answer.bytes) === file.id
       ) {
-        return new Uint8Array(answer.bytes);
+        return answer.bytes;
       }
       if (limit !== undefined) throw limit;
       // The API cannot replace the raw host for a whole page. It allows 60
@@ -131,7 +131,7 @@ export async function readBlobs(
     });
     release();
     if (status !== 200) throw refusal(snapshot.name, status);
-    if (blobId(bytes) === file.id) return new Uint8Array(bytes);
+    if (blobId(bytes) === file.id) return bytes;
     throw sourceFailed(`Cannot read "${file.id}": the bytes have another id`);
   };
 

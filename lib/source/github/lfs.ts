@@ -157,7 +157,7 @@ async function download(
   if (status !== 200) {
     throw failed(`cannot be downloaded: its host answered ${status}`);
   }
-  if (bytes.length === size && hasId(bytes, id)) return new Uint8Array(bytes);
+  if (bytes.length === size && hasId(bytes, id)) return bytes;
   throw failed("has other bytes than its pointer says");
 }
 
