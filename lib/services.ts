@@ -55,6 +55,11 @@ const RESPONSE_MEMORY = {
   maxWaitMs: 10_000,
 };
 /**
+ * Long work waits while the process has more than this beside its cache. It may
+ * take 192 MiB, which makes 512 MiB.
+ */
+const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
+/**
  * A ref that only a cache in front requests is checked this often. With a
  * webhook the checks find only what it missed.
  */
@@ -100,7 +105,13 @@ export async function openServices(
   const log = parts.log ??
     new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   const threads = new ContentThreads(
-    { clock, log },
+    {
+      clock,
+      log,
+      isMemoryShort: () =>
+        Deno.memoryUsage().rss >
+          isolates() * (MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes),
+    },
     navigator.hardwareConcurrency,
   );
   const { compute = threads } = parts;

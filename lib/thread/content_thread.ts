@@ -37,7 +37,19 @@ const START_AGAIN_AFTER_MS = 60_000;
 const LONG_DELAY_MS = 5_000;
 /** While others wait, long work rests for this many times its time. */
 const CROWDED_REST = 3;
+const MEMORY_LOOK_MS = 100;
+const MEMORY_WAIT_MS = 10_000;
 const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
+
+interface ThreadOptions {
+  clock: Clock;
+  log: Log;
+  /**
+   * Returns whether the process has little memory left. Long work waits then,
+   * but not for ever, since the memory may stay in use.
+   */
+  isMemoryShort?: () => boolean;
+}
 
 /**
  * The content threads of a process. A repository always has the same thread
@@ -47,7 +59,7 @@ export class ContentThreads implements Compute {
   readonly #threads: readonly ContentThread[];
 
   constructor(
-    options: { clock: Clock; log: Log },
+    options: ThreadOptions,
     cores: number,
   ) {
     this.#threads = Array.from(
@@ -103,7 +115,7 @@ export class ContentThread implements Compute {
   #longAfterMs = -Infinity;
 
   constructor(
-    private readonly options: { clock: Clock; log: Log },
+    private readonly options: ThreadOptions,
   ) {
     this.#queue = new FairQueue({ ...QUEUE, clock: options.clock });
   }
@@ -159,14 +171,18 @@ export class ContentThread implements Compute {
     client: string,
     signal: AbortSignal | undefined,
   ): Promise<Permit> {
-    const { clock } = this.options;
+    const { clock, isMemoryShort = () => false } = this.options;
     const delay = isLong ? LONG_DELAY_MS : 0;
+    const endsAtMs = clock.monotonicMs() + MEMORY_WAIT_MS;
     for (;;) {
       const permit = await this.#queue.acquire({ client, delay, signal });
       const pauseMs = isLong ? this.#longAfterMs - clock.monotonicMs() : 0;
-      if (pauseMs <= 0) return permit;
+      const isShort = isLong && clock.monotonicMs() < endsAtMs &&
+        isMemoryShort();
+      const waitMs = Math.max(pauseMs, isShort ? MEMORY_LOOK_MS : 0);
+      if (waitMs <= 0) return permit;
       permit.release(0);
-      await clock.sleep(pauseMs, signal);
+      await clock.sleep(waitMs, signal);
     }
   }
 

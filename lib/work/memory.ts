@@ -22,14 +22,14 @@ export function freeBuffer(buffer: ArrayBufferLike): void {
   buffer.transferToFixedLength(0);
 }
 
-const RELEASE_AFTER_BYTES = 48 << 20;
+const RELEASE_AFTER_BYTES = 32 << 20;
 
 let collect: ((options: object) => void) | null = null;
 let releasedBytes = 0;
 
 /**
  * Gives pages of collected objects back to the system if the heap of this
- * thread has grown by 48 MiB since the last time. V8 keeps them for new objects
+ * thread has grown by 32 MiB since the last time. V8 keeps them for new objects
  * whatever its flags say (Deno 2.9.6). Only a collection of last resort frees
  * them. It visits every object in use, so small growth is not worth one.
  */

@@ -24,8 +24,12 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
  */
 const patientClock: Clock = { ...systemClock, setTimer: () => () => {} };
 
-function start(clock: Clock = patientClock, log: Log = silentLog) {
-  const thread = new ContentThread({ clock, log });
+function start(
+  clock: Clock = patientClock,
+  log: Log = silentLog,
+  isMemoryShort = () => false,
+) {
+  const thread = new ContentThread({ clock, log, isMemoryShort });
   let files = 0;
   const render = async (
     text: string,
@@ -134,6 +138,25 @@ Deno.test("ContentThread rests longer after long work if others wait", async () 
   }
 });
 
+Deno.test("ContentThread delays long work while memory is short", async () => {
+  for (const [shortFor, looks] of [[3, 4], [Infinity, 100]] as const) {
+    let [looked, skippedMs] = [0, 0];
+    using opened = start(
+      {
+        ...patientClock,
+        monotonicMs: () => skippedMs,
+        sleep: (ms) => Promise.resolve(void (skippedMs += ms)),
+      },
+      silentLog,
+      () => ++looked <= shortFor,
+    );
+    await opened.render("*a*");
+    assertEquals(looked, 0);
+    await opened.render("*b*", "b", true);
+    assertEquals(looked, looks);
+  }
+});
+
 Deno.test("ContentThread moves an input there and back", async () => {
   using opened = start();
   const entry = { path: "a.md", mode: "100644", sha: "1".repeat(40), size: 1 };
@@ -214,9 +237,9 @@ Deno.test("ContentThread says that its heap is full without a delay", async () =
       act();
     });
   using opened = start({ ...systemClock, setTimer });
-  const bytes = bytesOf(`[${"{},".repeat(3_000_000)}0]`);
   const options = { client: "a", isLong: true };
-  const name = { repository: "r", path: "a.json", id: "a", infers: false };
+  const bytes = bytesOf(`[${'{"99":0},'.repeat(249_000)}0]\n`.repeat(4));
+  const name = { repository: "r", path: "a.jsonl", id: "a", infers: false };
   await assertRejects(
     () => opened.thread.run(tableTask, { ...name, bytes }, options),
     TimeLimitError,
