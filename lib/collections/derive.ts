@@ -90,6 +90,11 @@ export async function runSearch(
 interface FilesWork<Common, T> {
   task: Task<Common & FilesInput, Batch<T>>;
   common: Common & Pick<FilesInput, "repository">;
+  /**
+   * Files for which this returns true run as long work at once, each alone. The
+   * default is none.
+   */
+  isLong?: (file: { length: number }) => boolean;
 }
 
 /**
@@ -121,7 +126,7 @@ async function deriveFrom<Common>(
 export async function* workOn<Common, T>(
   files: Iterable<FileRef>,
   read: ReadContext,
-  { task, common }: FilesWork<Common, T>,
+  { task, common, isLong: isLongFile = () => false }: FilesWork<Common, T>,
   known?: Blobs,
 ): AsyncGenerator<readonly [key: string, result: T | Error | null]> {
   const { source, snapshot, context } = read;
@@ -143,8 +148,8 @@ export async function* workOn<Common, T>(
     let tries = 0;
     for (let at = 0; at < readable.length;) {
       context.signal?.throwIfAborted();
-      const files = batchOf(readable.slice(at, at + size));
-      const isLong = tries === 1;
+      const files = batchOf(readable.slice(at, at + size), isLongFile);
+      const isLong = tries === 1 || isLongFile(files[0]!);
       const { results, isSlow } = await runTask(
         read,
         task,
@@ -160,7 +165,8 @@ export async function* workOn<Common, T>(
       // It is unknown which file of the batch ended the thread. The next files
       // are tried one by one.
       size = 1;
-      if (++tries < 2) continue;
+      tries++;
+      if (!isLong) continue;
       yield [readable[at++]!.id, null];
       tries = 0;
     }
@@ -190,12 +196,17 @@ function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Returns the first files of up to 1 MiB together but at least one. */
+/**
+ * Returns the first files of up to 1 MiB together but at least one. A file for
+ * which `isLong` returns true is alone.
+ */
 function batchOf<File extends { length: number }>(
   files: readonly File[],
+  isLong: (file: File) => boolean,
 ): File[] {
   let bytes = 0;
-  return files.filter(({ length }, index) =>
-    (bytes += length) <= MAX_BATCH_BYTES || index === 0
-  );
+  return files.filter((file, index) => {
+    bytes += isLong(file) ? Infinity : file.length;
+    return bytes <= MAX_BATCH_BYTES || index === 0;
+  });
 }

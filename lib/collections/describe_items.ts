@@ -19,7 +19,7 @@ import {
   isMarkdown,
   needsReading,
 } from "../content/file_names.ts";
-import { RENDERER_VERSION } from "../content/rendered.ts";
+import { MAX_RENDERED_BYTES, RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask, renderTask } from "../content/tasks.ts";
 import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
 import { type FileList, inPathOrder } from "../source/file_list.ts";
@@ -34,6 +34,12 @@ import {
   withPointer,
 } from "./read_contents.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
+
+/**
+ * Longer Markdown mostly takes longer to render than the first try of a task
+ * may take. Hostile Markdown fills the memory of the thread in that time.
+ */
+const LONG_MARKDOWN_BYTES = 128 << 10;
 
 /** The files of a response and what the response says about them. */
 interface Page {
@@ -221,7 +227,12 @@ async function addHtml(
     const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
     const files = missing.map(contentRef);
-    const rendering = { task: renderTask, common: { repository } };
+    const rendering = {
+      task: renderTask,
+      common: { repository },
+      isLong: ({ length }: { length: number }) =>
+        length > LONG_MARKDOWN_BYTES && length <= MAX_RENDERED_BYTES,
+    };
     for await (const [key, given] of workOn(files, read, rendering, blobs)) {
       const result = given ?? TOO_SLOW;
       results.set(key, result);

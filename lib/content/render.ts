@@ -12,8 +12,7 @@ import { derivedText } from "./derived.ts";
 import { splitFenced, textOf } from "./file_text.ts";
 import { RenderFailure } from "./growth.ts";
 import { renderMarkdown } from "./render_markdown.ts";
-
-const MAX_BYTES = 1 << 20;
+import { MAX_RENDERED_BYTES } from "./rendered.ts";
 
 /**
  * Returns a `Rendered` as JSON for each file. A file that is not text gives
@@ -31,7 +30,7 @@ export function render(
     // mapping.
     const derived = derivedText(repository, id) ?? frontMatterText(text, id);
     const body = derived === "{}" ? text : splitFenced(text).body;
-    if (encoder.encode(body).length > MAX_BYTES) {
+    if (encoder.encode(body).length > MAX_RENDERED_BYTES) {
       return "Markdown over 1 MiB is not rendered.";
     }
     // Errors in MDX name the line of the file. Blank lines change nothing else.

@@ -58,6 +58,9 @@ export interface LinkTargets {
   readonly linkTemplate: string | undefined;
 }
 
+/** Longer Markdown is not rendered. */
+export const MAX_RENDERED_BYTES = 1 << 20;
+
 /** Limits one file's HTML with all its addresses. Counts UTF-16 units. */
 export const MAX_HTML_LENGTH = 4 * 1024 * 1024;
 

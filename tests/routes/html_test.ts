@@ -10,6 +10,8 @@ import {
   type Parameters,
   startService,
 } from "../service.ts";
+import type { FilesInput } from "../../lib/content/derive.ts";
+import { TimeLimitError } from "../../lib/thread/compute.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { startSite } from "../site.ts";
 
@@ -180,6 +182,37 @@ Deno.test("a slug names the only Markdown file, or is ambiguous", async () => {
   assert(outside.detail.startsWith('"other/e.md" is not in the folder'));
   const { name } = await service.item({ collection, path: "posts/a.json" });
   assertEquals(name, "a.json");
+});
+
+Deno.test("Markdown over 128 KiB is tried once, alone, as long work", async () => {
+  const compute = new WatchedCompute();
+  const long = "a\n".repeat(65 << 10);
+  compute.answer = (task, input) => {
+    if (task !== "render") return;
+    const { files } = input as FilesInput;
+    if (files.some(({ bytes }) => bytes.length === long.length)) {
+      throw new TimeLimitError("The work takes too much memory");
+    }
+  };
+  await using site = await startSite({
+    "posts/a.md": "a",
+    "posts/b.md": "b",
+    "posts/c.md": long,
+    "posts/d.md": "d",
+    "posts/e.md": "e",
+  }, { compute });
+  const { items } = await site.service.list({ includeHtml: true });
+  assertEquals(items.map(({ html, htmlError }) => html ?? htmlError?.message), [
+    "<p>a</p>",
+    "<p>b</p>",
+    "The file takes longer than 2 s, or too much memory.",
+    "<p>d</p>",
+    "<p>e</p>",
+  ]);
+  const tries = compute.runs.filter(({ task }) => task === "render")
+    .map(({ input, isLong }) => [(input as FilesInput).files.length, isLong]);
+  // The rest of a chunk with a slow file is tried one by one.
+  assertEquals(tries, [[2, false], [1, true], [1, false], [1, false]]);
 });
 
 Deno.test("an htmlError is sent for 5 minutes", async () => {

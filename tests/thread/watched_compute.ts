@@ -8,7 +8,11 @@ import { inlineCompute } from "./inline_compute.ts";
 export class WatchedCompute implements Compute {
   private readonly id = crypto.randomUUID();
   /** The names of the tasks that ran, with their inputs. */
-  readonly runs: { readonly task: string; readonly input: unknown }[] = [];
+  readonly runs: {
+    readonly task: string;
+    readonly input: unknown;
+    readonly isLong: boolean;
+  }[] = [];
   /**
    * What a task gives instead of its own output; undefined leaves it as it is.
    */
@@ -19,7 +23,8 @@ export class WatchedCompute implements Compute {
     input: Input,
     options: RunOptions,
   ): Promise<Output> {
-    this.runs.push({ task: task.name, input });
+    const { isLong = false } = options;
+    this.runs.push({ task: task.name, input, isLong });
     const answer = await this.answer(task.name, input);
     if (answer !== undefined) return answer as Output;
     const { repository } = input as { repository?: string };
