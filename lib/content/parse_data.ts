@@ -127,13 +127,28 @@ function toPlain(value: unknown, depth: number): PlainValue {
   }
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Date) return value.toISOString();
+  // JSON is changed in place because a copy would take as much memory again.
   if (Array.isArray(value)) {
-    return value.map((item) => toPlain(item, depth + 1));
+    for (let at = 0; at < value.length; at++) {
+      value[at] = toPlain(value[at], depth + 1);
+    }
+    return value;
   }
-  const entries = Object.entries(value as object);
-  return Object.fromEntries(
-    entries.map(([key, item]) => [key, toPlain(item, depth + 1)]),
-  );
+  const parent = value as Record<string, unknown>;
+  if (Object.getPrototypeOf(parent) === null) {
+    // A table of TOML.
+    return Object.fromEntries(
+      Object.entries(parent).map(([key, item]) => [
+        key,
+        toPlain(item, depth + 1),
+      ]),
+    );
+  }
+  // `__proto__` is an own property here, so this sets no prototype.
+  for (const key of Object.keys(parent)) {
+    parent[key] = toPlain(parent[key], depth + 1);
+  }
+  return parent as PlainValue;
 }
 
 /**

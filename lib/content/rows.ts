@@ -31,6 +31,11 @@ import { parseSort, sortIndices } from "./sort.ts";
 const MAX_ROWS = 200_000;
 /** A single row of CSV could otherwise fill the thread's memory with cells. */
 const MAX_CELLS_PER_ROW = 100_000;
+/**
+ * The maximum of a file, or of a row of JSON Lines. These take the most memory
+ * for their bytes and nothing stops `JSON.parse`.
+ */
+const MAX_JSON_LISTS = 500_000;
 /** Parsed rows take up to 13 times the bytes of their file. */
 const MAX_KEPT_BYTES = 11 << 20;
 const LIMITS = { maxChars: 10 << 20, maxRepeatedChars: 1 << 20 };
@@ -208,8 +213,12 @@ function rowsOf(text: string, path: string, infers: boolean): Row[] {
     return text.split("\n")
       .map((data, at) => [data.trim(), at + 1] as const)
       .filter(([data]) => data !== "")
-      .map(([data, line], index) => ({ index, data: parseJson(data, line) }));
+      .map(([data, line], index) => {
+        requireFewLists(data, path, "a row");
+        return { index, data: parseJson(data, line) };
+      });
   }
+  if (format === "json") requireFewLists(text, path);
   const value = parseData(text, {
     format: format === "json" || format === "toml" ? format : "yaml",
     ...LIMITS,
@@ -245,6 +254,20 @@ function mostCells(text: string, delimiter: string): number {
     else if (isCellStart) most = Math.max(most, ++cells);
   }
   return most;
+}
+
+/** @throws {CollectionsError} collection-too-large. */
+function requireFewLists(text: string, path: string, subject = "it"): void {
+  let [count, isString] = [0, false];
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') isString = !isString;
+    else if (isString) at += char === "\\" ? 1 : 0;
+    else if (char === "[" || char === "{") count++;
+  }
+  if (count <= MAX_JSON_LISTS) return;
+  const why = `${subject} has more than ${MAX_JSON_LISTS} lists and objects`;
+  throw collectionTooLarge(path, why);
 }
 
 /**

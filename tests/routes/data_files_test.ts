@@ -224,6 +224,44 @@ Deno.test("a row of CSV has at most 100,000 cells", async () => {
   });
 });
 
+Deno.test("a JSON file has at most 500,000 lists and objects", async () => {
+  // Brackets in texts do not count.
+  const row = (count: number) =>
+    `{"a":"[{\\"[","b":[${"[],".repeat(count - 3)}[]]}`;
+  const rows = `${row(1_000)},`.repeat(499);
+  const most = `{"rows":[${rows}${row(998)}]}`;
+  const more = `{"rows":[${rows}${row(999)}]}`;
+  await using site = await startSite({
+    "most.json": most,
+    "most.jsonl": `${most}\n${most}\n`,
+    "more.json": more,
+    "more.jsonl": `[]\n${more}\n`,
+  });
+  for (const [collection, total] of [["most.json", 500], ["most.jsonl", 2]]) {
+    const query = { collection: `${collection}`, fields: "index" };
+    const { pagination } = await site.service.list(query);
+    assertEquals(pagination.totalItems, total);
+  }
+  for (
+    const [collection, what] of [["more.json", "it"], ["more.jsonl", "a row"]]
+  ) {
+    const path = listPath({ collection: `${collection}` });
+    const { code, detail } = await site.service.problem(path);
+    assertEquals([collection, code], [collection, "collection-too-large"]);
+    assert(detail.includes(`${what} has more than 500000 lists`), detail);
+  }
+});
+
+Deno.test("numbers that JSON cannot carry become text", async () => {
+  await using site = await startSite({
+    "a.json": '[{"__proto__":1e999,"b":[-1e999,[1e999]],"c":{"d":1e999}}]',
+  });
+  const path = listPath({ collection: "a.json", fields: "data" });
+  const text = await (await site.service.get(path)).text();
+  const data = '{"__proto__":"inf","b":["-inf",["inf"]],"c":{"d":"inf"}}';
+  assert(text.includes(`"items":[{"data":${data}}]`), text);
+});
+
 Deno.test("JSON, YAML and TOML files in a folder have data", async () => {
   await using site = await startSite({
     "posts/a.json": '{"n": 1, "deep": {"x": true}}',
