@@ -62,6 +62,7 @@ export const DATA_FILE_ROWS: readonly Row[] = [
     }),
   ),
   data("json-lists", "a.json", () => `[${fill("[],", MAX_BYTES - 10)}[]]`),
+  data("json-numbers", "a.json", () => `[[${fill("1,", MAX_BYTES - 10)}1]]`),
   data(
     "json-keys",
     "a.json",
