@@ -36,7 +36,7 @@ const MAX_CELLS_PER_ROW = 100_000;
  * for their bytes and nothing stops `JSON.parse`.
  */
 const MAX_JSON_LISTS = 500_000;
-/** Parsed rows take up to 13 times the bytes of their file. */
+/** Parsed rows take up to 18 times the bytes of their file. */
 const MAX_KEPT_BYTES = 11 << 20;
 const LIMITS = { maxChars: 10 << 20, maxRepeatedChars: 1 << 20 };
 
