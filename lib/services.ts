@@ -55,8 +55,8 @@ const RESPONSE_MEMORY = {
   maxWaitMs: 10_000,
 };
 /**
- * Long work waits while the process has more than this beside its cache. It may
- * take 192 MiB, which makes 512 MiB.
+ * Long work waits while the process has more than this beside its cache. The
+ * promised 512 MiB then have room for the heap of a content thread.
  */
 const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
 /**

@@ -36,8 +36,8 @@ import {
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 
 /**
- * Longer Markdown mostly takes longer to render than the first try of a task
- * may take. Hostile Markdown fills the memory of the thread in that time.
+ * Longer Markdown that is hostile fills the memory of the content thread within
+ * the short first try of a task.
  */
 const LONG_MARKDOWN_BYTES = 128 << 10;
 

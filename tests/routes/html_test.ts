@@ -200,6 +200,7 @@ Deno.test("Markdown over 128 KiB is tried once, alone, as long work", async () =
     "posts/c.md": long,
     "posts/d.md": "d",
     "posts/e.md": "e",
+    "posts/f.md": "a\n".repeat(513 << 10),
   }, { compute });
   const { items } = await site.service.list({ includeHtml: true });
   assertEquals(items.map(({ html, htmlError }) => html ?? htmlError?.message), [
@@ -208,11 +209,14 @@ Deno.test("Markdown over 128 KiB is tried once, alone, as long work", async () =
     "The file takes longer than 2 s, or too much memory.",
     "<p>d</p>",
     "<p>e</p>",
+    "Markdown over 1 MiB is not rendered.",
   ]);
   const tries = compute.runs.filter(({ task }) => task === "render")
     .map(({ input, isLong }) => [(input as FilesInput).files.length, isLong]);
-  // The rest of a chunk with a slow file is tried one by one.
-  assertEquals(tries, [[2, false], [1, true], [1, false], [1, false]]);
+  // The rest of a chunk with a slow file is tried one by one. A file that is
+  // not rendered is no long work.
+  const short = [1, false];
+  assertEquals(tries, [[2, false], [1, true], short, short, short]);
 });
 
 Deno.test("an htmlError is sent for 5 minutes", async () => {
