@@ -1,8 +1,9 @@
 // Reads the bodies of upstream responses and webhook deliveries into memory.
 // The memory for all bodies together is limited. A long body reserves its
 // announced length before more is read. If no length is announced, it reserves
-// its maximum. It reserves up to 8 MiB first and the remainder when it needs
-// that, so that a few huge bodies do not delay long ones.
+// its maximum. So does a compressed body because its announced length is that of
+// the compressed bytes. It reserves up to 8 MiB first and the remainder when it
+// needs that, so that a few huge bodies do not delay long ones.
 
 import { copyBytes } from "./bytes.ts";
 import { yieldToEventLoop } from "./clock.ts";
@@ -87,7 +88,8 @@ export async function readBody(
   let buffer = new Uint8Array(PIECE_BYTES);
   let length = 0;
   try {
-    const announced = isEnough === undefined
+    const isCompressed = headers.has("content-encoding");
+    const announced = isEnough === undefined && !isCompressed
       ? Number(headers.get("content-length") ?? 0)
       : 0;
     while (announced <= maxBytes) {
@@ -102,13 +104,11 @@ export async function readBody(
         await reserve(memory.rest, Math.max(most, needed) - FIRST_BYTES);
       }
       if (needed > buffer.length) {
+        const grown = buffer.length +
+          (buffer.buffer.resizable ? MIB : buffer.length);
         const capacity = Math.max(
           needed,
-          // A compressed body is longer than its announced length.
-          needed <= announced ? announced : Math.min(
-            buffer.length + (buffer.buffer.resizable ? MIB : buffer.length),
-            maxBytes,
-          ),
+          announced || Math.min(grown, maxBytes),
         );
         const growsTo = isGrowable ? maxBytes : 0;
         buffer = await resized(buffer, capacity, { growsTo, signal });

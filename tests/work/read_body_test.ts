@@ -145,6 +145,20 @@ Deno.test("readBody() reserves the announced length of a body", async () => {
   others.release();
 });
 
+Deno.test("readBody() reserves the maximum for a compressed body", async () => {
+  const { memory, read } = open();
+  const most: number[] = [];
+  const { body } = pieces(9 * 16);
+  const watch = new TransformStream({
+    flush: () => void most.push(memory.first.used, memory.rest.used),
+  });
+  await read(body.pipeThrough(watch), {
+    maxBytes: 40 * MIB,
+    headers: { "content-encoding": "gzip", "content-length": `${PIECE}` },
+  });
+  assertEquals(most, [8 * MIB, 32 * MIB]);
+});
+
 Deno.test("readBody() rejects a body that waits or is not read", async () => {
   const { clock, memory, read } = open();
   const others = await memory.first.acquire({ client: "b", weight: 24 * MIB });
@@ -237,7 +251,10 @@ Deno.test("readBody() grows past the length of a compressed body", async () => {
     Reflect.apply(set, this, [from, at]);
   };
   try {
-    const headers = { "content-length": `${2 * PIECE}` };
+    const headers = {
+      "content-encoding": "gzip",
+      "content-length": `${2 * PIECE}`,
+    };
     const { bytes } = await read(64, { headers });
     assertEquals(bytes.length, 64 * PIECE);
   } finally {
