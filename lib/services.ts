@@ -55,6 +55,16 @@ const RESPONSE_MEMORY = {
   maxWaitMs: 10_000,
 };
 /**
+ * Memory for files over 4 MiB that the content thread works on, in bytes. It is
+ * reserved before they are read.
+ */
+const FILE_MEMORY = {
+  capacity: 24 << 20,
+  maxPerClient: 12 << 20,
+  maxWaiting: 256,
+  maxWaitMs: 30_000,
+};
+/**
  * Long work waits while the process has more than this beside its cache. The
  * promised 512 MiB then have room for the heap of a content thread.
  */
@@ -240,6 +250,7 @@ export async function openServices(
     now: clock.now,
   });
   const responseMemory = new FairQueue({ ...RESPONSE_MEMORY, clock });
+  const fileMemory = new FairQueue({ ...FILE_MEMORY, clock });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),
@@ -258,6 +269,7 @@ export async function openServices(
     compute,
     responses,
     responseMemory,
+    fileMemory,
     webhook,
     /** `published` or, where JSR did not answer, `stand-ins`. */
     packages: PACKAGES,

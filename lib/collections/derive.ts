@@ -9,6 +9,7 @@ import type { Hits, SearchInput } from "../content/search.ts";
 import { deriveTask, indexTask, searchTask } from "../content/tasks.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { type Task, TimeLimitError } from "../thread/compute.ts";
+import type { Permit } from "../work/fair_queue.ts";
 import {
   type ReadContext,
   repositoryOf,
@@ -134,6 +135,8 @@ export async function* workOn<Common, T>(
     context.signal?.throwIfAborted();
     const isKnown = known !== undefined &&
       chunk.every(({ id }) => known.has(id));
+    // Its bytes stay in memory while it waits for the thread.
+    using _memory = isKnown ? null : await reserveLarge(chunk, read);
     const blobs = isKnown
       ? known
       : await source.blobs(snapshot, chunk, context);
@@ -171,6 +174,16 @@ export async function* workOn<Common, T>(
       tries = 0;
     }
   }
+}
+
+/** Reserves memory for a chunk that is one large file. */
+async function reserveLarge(
+  chunk: readonly FileRef[],
+  { fileMemory, context: { client, signal } }: ReadContext,
+): Promise<Permit | null> {
+  const weight = chunk.reduce((sum, { size }) => sum + size, 0);
+  if (weight <= CHUNK.maxBytes) return null;
+  return await fileMemory.acquire({ client, weight, signal });
 }
 
 /** Returns each file once. Takes the files of a chunk when it is needed. */

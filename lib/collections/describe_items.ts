@@ -273,6 +273,13 @@ function fail(file: DescribedFile, error: Error) {
   file.frontMatter = false;
 }
 
+/**
+ * Returns how many bytes of JSON an item with these contents likely takes. Few
+ * files need the maximum. Escapes and URLs can multiply their size.
+ */
+export const likelyBytes = (contentBytes: number): number =>
+  MAX_ITEM_BYTES + 4 * contentBytes;
+
 async function describeFiles(
   files: readonly DescribedFile[],
   { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
@@ -297,8 +304,12 @@ async function describeFiles(
       }
       : null,
   };
+  const contentBytes = files.reduce(
+    (sum, { bytes }) => sum + (bytes?.length ?? 0),
+    0,
+  );
   const describeWithin = async (maxBytes: number) => {
-    await read.reserveBytes(maxBytes);
+    await read.reserveBytes(contentBytes + maxBytes);
     return await runOverFrontMatter(
       read,
       describeTask,
@@ -321,11 +332,9 @@ async function describeFiles(
       },
     );
   };
-  // Few files need the maximum. Escapes and URLs can multiply their size.
   const likely = files.reduce(
     (sum, { bytes, rendered }) =>
-      sum + MAX_ITEM_BYTES +
-      4 * ((bytes?.length ?? 0) + (rendered?.length ?? 0)),
+      sum + likelyBytes((bytes?.length ?? 0) + (rendered?.length ?? 0)),
     0,
   );
   const described = await describeWithin(Math.min(likely, maxBytes));

@@ -24,7 +24,7 @@ import {
 import type { TreeEntry } from "../source/tree_entries.ts";
 import type { BackgroundJobs } from "../work/background_jobs.ts";
 import { joinBytes } from "../work/bytes.ts";
-import type { Permit } from "../work/fair_queue.ts";
+import type { FairQueue } from "../work/fair_queue.ts";
 
 /** One request's view of one repository. */
 export interface ReadContext {
@@ -46,12 +46,14 @@ export interface ReadContext {
   readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
   /** Number of folders that were read. Starts at 0. */
   readonly treeReads: { count: number };
+  /** Memory for large files that the content thread works on. */
+  readonly fileMemory: FairQueue;
   /**
-   * Reserves memory before a part of the response is made. Replaces the
-   * previous reservation.
+   * Reserves memory before a part of the response is made. Does nothing if as
+   * much is reserved already.
    * @throws what {@linkcode FairQueue.acquire} throws.
    */
-  reserveBytes(bytes: number): Promise<Permit>;
+  reserveBytes(bytes: number): Promise<void>;
 }
 
 /** What a use case answers. */

@@ -9,7 +9,11 @@ import { fileName, isMarkdown } from "../content/file_names.ts";
 import { findSlugTask, suggestTask } from "../content/tasks.ts";
 import { CollectionsError, itemNotFound, problem } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
-import { describeItems, MAX_JSON_BYTES } from "./describe_items.ts";
+import {
+  describeItems,
+  likelyBytes,
+  MAX_JSON_BYTES,
+} from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
 import {
   type Answer,
@@ -56,6 +60,7 @@ export async function readItem(
   }
   const { id, size } = entry;
   const { maxItemBytes: maxBytes } = read.limits;
+  const isRaw = parameters.format === "raw";
   const admit = async ({ size }: FileRef) => {
     const htmlUrl = read.source.webUrl(read.snapshot, path);
     if (size > maxBytes) {
@@ -66,14 +71,19 @@ export async function readItem(
         ...(htmlUrl && { htmlUrl }),
       });
     }
-    await read.reserveBytes(size);
+    // The file stays in memory while its JSON is written.
+    const jsonBytes = Math.min(likelyBytes(size), maxJsonBytes(read));
+    await read.reserveBytes(size + (isRaw ? 0 : jsonBytes));
   };
   const file: ContentFile = { path, id, size };
   const bytes = await readContent(file, admit, read);
-  return parameters.format === "raw"
+  return isRaw
     ? { bytes, fileName: fileName(path) }
     : await itemBody({ file, folder, bytes }, parameters, read);
 }
+
+const maxJsonBytes = ({ limits: { maxItemBytes } }: ReadContext) =>
+  Math.max(MAX_JSON_BYTES, maxItemBytes * JSON_BYTES_PER_BYTE);
 
 /** Returns the JSON body for a file. */
 async function itemBody(
@@ -98,10 +108,7 @@ async function itemBody(
   // A file with a NUL is not text and has no HTML.
   const hasLinks = html && folder !== null && isMarkdown(path) &&
     !bytes.includes(0);
-  const maxBytes = Math.max(
-    MAX_JSON_BYTES,
-    read.limits.maxItemBytes * JSON_BYTES_PER_BYTE,
-  );
+  const maxBytes = maxJsonBytes(read);
   const { json, isCut, cacheForMs } = await describeItems({
     files: [file],
     needs: { content: true, frontMatter: true, html, history },

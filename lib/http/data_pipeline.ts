@@ -230,12 +230,21 @@ async function makeBody(
   { context: request, services }: State,
   signal: AbortSignal,
 ): Promise<MadeBody> {
-  const { clock, compute, config, jobs, largeBodies, objects, responseMemory } =
-    services;
+  const {
+    clock,
+    compute,
+    config,
+    fileMemory,
+    jobs,
+    largeBodies,
+    objects,
+    responseMemory,
+  } = services;
   const { baseUrl, charge, client, recordMiss, requireMiss, startedAtMs } =
     request;
   requireMiss();
   let memory = null as Permit | null;
+  let reservedBytes = 0;
   const context = { client, signal, recordMiss, requireMiss, charge };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
@@ -250,11 +259,14 @@ async function makeBody(
     baseUrl,
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
+    fileMemory,
     async reserveBytes(weight) {
+      if (weight <= reservedBytes) return;
       // Release the memory before waiting for more. Otherwise requests with
       // parts of the memory would wait for each other.
       memory?.release();
-      return memory = await responseMemory.acquire({ client, weight, signal });
+      memory = await responseMemory.acquire({ client, weight, signal });
+      reservedBytes = weight;
     },
   };
   try {

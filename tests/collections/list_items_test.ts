@@ -12,6 +12,7 @@ import type {
 import { readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
+import { FairQueue } from "../../lib/work/fair_queue.ts";
 import { MemorySource } from "./memory_source.ts";
 import { turns } from "../test_clock.ts";
 
@@ -225,6 +226,45 @@ Deno.test("listItems() reserves memory before it builds the page", async () => {
   assertEquals(reserved, [200 * 40 * 1024, 200 * 40 * 1024]);
   assertEquals(compute.runs.filter(({ task }) => task === "describe"), []);
   assertEquals(source.counts.blobs, 0);
+});
+
+Deno.test("readItem() reserves a file and its JSON before it reads it", async () => {
+  const size = 1 << 20;
+  const source = new MemorySource([["posts/a.md", "x".repeat(size)]]);
+  const reserved: number[] = [];
+  const busy = source.read("192.0.2.1", {
+    reserveBytes(bytes) {
+      reserved.push(bytes);
+      return Promise.reject(new CollectionsError("service-busy", "full"));
+    },
+  });
+  await rejects(item("path=posts/a.md", busy), "service-busy");
+  await rejects(item("path=posts/a.md&format=raw", busy), "service-busy");
+  assertEquals(reserved, [size + 40 * 1024 + 4 * size, size]);
+  assertEquals(source.counts.blobs, 0);
+});
+
+Deno.test("listItems() reserves memory before it reads a large file", async () => {
+  const head = "---\nn: 1\n---\n";
+  const source = new MemorySource([
+    ["posts/a.md", head],
+    ["posts/large.md", head.padEnd((4 << 20) + 1)],
+  ]);
+  const fileMemory = new FairQueue({
+    capacity: 24 << 20,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock: source.clock,
+  });
+  const limits = { maxItemBytes: 10 << 20, waitMs: 8_000 };
+  const others = await fileMemory.acquire({ client: "b", weight: 20 << 20 });
+  const query = "sort=frontMatter.n";
+  const listing = names(query, source.read("a", { fileMemory, limits }));
+  while (fileMemory.waiting === 0 && source.counts.blobs < 2) await turns();
+  assertEquals(source.counts.blobs, 1);
+  others.release();
+  assertEquals(await listing, "a.md large.md");
+  assertEquals([source.counts.blobs, fileMemory.used], [2, 0]);
 });
 
 Deno.test("listItems() sends at most 4 MiB of file bytes a page", async () => {

@@ -99,7 +99,8 @@ export class MemorySource implements Source {
       baseUrl: "http://localhost:8000",
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },
       treeReads: { count: 0 },
-      reserveBytes: (weight) => this.memory.acquire({ client, weight }),
+      fileMemory: this.memory,
+      reserveBytes: () => Promise.resolve(),
       ...rest,
       misses: () => misses,
     };

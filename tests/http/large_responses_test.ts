@@ -104,6 +104,20 @@ Deno.test("a response reserves its memory until it is sent", async () => {
   assertEquals([failed.status, memory.used], [502, 0]);
 });
 
+Deno.test("a file and its JSON reserve their memory once", async () => {
+  await using site = await start();
+  const { memory } = site;
+  const weights: unknown[] = [];
+  const acquire = memory.acquire.bind(memory);
+  memory.acquire = (request) => {
+    weights.push(request.weight);
+    return acquire(request);
+  };
+  const size = 1.5 * MIB;
+  await read(await site.send(itemPath({ path: "plain/d.md" })));
+  assertEquals(weights, [size + 40 * 1024 + 4 * size]);
+});
+
 Deno.test("responses that find no memory are busy, small ones not", async () => {
   await using site = await start();
   const { memory } = site;
