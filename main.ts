@@ -16,7 +16,6 @@ import {
 import { openServices, type Services } from "./lib/services.ts";
 import { SettingsError } from "./lib/settings.ts";
 
-const REFRESH_EVERY_MS = 1_000;
 const LISTEN_AGAIN_AFTER_MS = 500;
 const OTHERS_CLOSE_WITHIN_MS = 500;
 /** Maximum number of repositories in the log line of a preview. */
@@ -184,8 +183,8 @@ function keepListening(
 }
 
 /**
- * Refreshes refs until a signal arrives. Then stops the service and exits with
- * 0.
+ * Has the service work every second until a signal arrives. Then stops it and
+ * exits with 0.
  */
 function runUntilStopped(
   services: Services,
@@ -194,11 +193,11 @@ function runUntilStopped(
   // Otherwise the first request would wait for the threads. They also get the
   // files that they need before clients can take them all.
   void services.startThreads();
-  const refreshing = setInterval(() => services.refreshDue(), REFRESH_EVERY_MS);
+  const timer = setInterval(() => services.everySecond(), 1_000);
   const stop = async () => {
     // `deno task` forwards a signal that the process group already received.
     if (services.isStopping) return;
-    clearInterval(refreshing);
+    clearInterval(timer);
     services.stop();
     await services.clock.sleep(services.config.shutdownDelayMs);
     await stopService();

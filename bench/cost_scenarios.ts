@@ -103,7 +103,7 @@ const WATCH: Work = async (site) => {
     if (minute === 30) since = await site.repository.head();
     for (let second = 0; second < 60; second++) {
       site.service.clock.advance(1000);
-      await site.service.services.refreshDue();
+      await site.service.services.everySecond();
     }
   }
 };
@@ -136,7 +136,7 @@ function hour(branches: readonly string[], { commits = false } = {}): Work {
         await list({ branch })(site);
       }
       site.service.clock.advance(1000);
-      await site.service.services.refreshDue();
+      await site.service.services.everySecond();
     }
   };
 }

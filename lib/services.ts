@@ -65,8 +65,9 @@ const FILE_MEMORY = {
   maxWaitMs: 30_000,
 };
 /**
- * Long work waits while the process has more than this beside its cache. The
- * promised 512 MiB then have room for the heap of a content thread.
+ * While the process has more than this beside its cache, long work waits and
+ * the cache takes half of its memory. The promised 512 MiB then have room for
+ * the heap of a content thread.
  */
 const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
 /**
@@ -114,14 +115,11 @@ export async function openServices(
   }
   const log = parts.log ??
     new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
+  const isMemoryShort = () =>
+    Deno.memoryUsage().rss >
+      isolates() * (MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes);
   const threads = new ContentThreads(
-    {
-      clock,
-      log,
-      isMemoryShort: () =>
-        Deno.memoryUsage().rss >
-          isolates() * (MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes),
-    },
+    { clock, log, isMemoryShort },
     navigator.hardwareConcurrency,
   );
   const { compute = threads } = parts;
@@ -325,12 +323,20 @@ export async function openServices(
       return { store: await probe.answer === null ? "failed" : "ok", source };
     },
     /**
-     * Checks refs in use before they are due. Call it about every second. Never
-     * throws. Without a token no check is sent ahead of need because it costs
-     * quota or a query that the Git host may limit.
+     * Checks refs in use before they are due. Drops half of what is cached in
+     * memory while the process has little memory left. Call it about every
+     * second. Never throws. Without a token no check is sent ahead of need
+     * because it costs quota or a query that the Git host may limit.
      */
-    refreshDue: () =>
-      github.refs.refreshDue(({ owner }) => tokens.isReady("core", owner)),
+    async everySecond() {
+      if (isMemoryShort()) {
+        objects.trim();
+        responses.trim();
+      }
+      await github.refs.refreshDue(({ owner }) =>
+        tokens.isReady("core", owner)
+      );
+    },
     /** Starts the content thread ahead of need. Never throws. */
     startThreads: () => threads.start(),
     /**

@@ -68,6 +68,13 @@ export class ObjectCache {
     this.memory = new LRUCache({ maxSize: Math.floor(options.maxBytes) });
   }
 
+  /** Drops what was used least until half of `maxBytes` is free. */
+  trim(): void {
+    while (this.memory.calculatedSize > this.memory.maxSize / 2) {
+      this.memory.pop();
+    }
+  }
+
   /** The number of bytes in memory. */
   get bytes(): number {
     return this.memory.calculatedSize;

@@ -78,6 +78,13 @@ export class ResponseCache {
     return this.entries.calculatedSize + this.addresses.calculatedSize;
   }
 
+  /** Drops what was used least until half of `maxBytes` is free. */
+  trim(): void {
+    while (this.entries.calculatedSize > this.entries.maxSize / 2) {
+      this.entries.pop();
+    }
+  }
+
   /** Returns the entry of a normalized URL even if it is not fresh. */
   get(address: string): ResponseEntry | undefined {
     return this.entries.get(address);

@@ -93,7 +93,7 @@ export async function startEdge(
     });
   let server: Deno.HttpServer | null = listen();
   parts.defer(() => server?.shutdown());
-  const refreshing = setInterval(() => services.refreshDue(), 1_000);
+  const refreshing = setInterval(() => services.everySecond(), 1_000);
   parts.defer(() => clearInterval(refreshing));
   const cache = parts.use(await startCache(kind, port, cachePort));
   const get = async (path = listPath(), init: RequestInit = {}) => {

@@ -345,7 +345,7 @@ Deno.test("a ref that only a cache requests is checked for a day", async () => {
   const checks = async (ms: number) => {
     site.gh.resetCounts();
     clock.advance(ms);
-    await services.refreshDue();
+    await services.everySecond();
     return site.gh.requests.length;
   };
   clock.advance(1_000);
@@ -385,11 +385,11 @@ Deno.test("with a webhook, refs in caches are checked after a push", async () =>
   await site.service.list();
   clock.advance(600_000);
   site.gh.resetCounts();
-  await services.refreshDue();
+  await services.everySecond();
   assertEquals(site.gh.requests.length, 0);
   await site.repository.commit({ "posts/a.md": "# B\n" });
   await deliver(site.service, pushOf("refs/tags/v1"));
-  await services.refreshDue();
+  await services.everySecond();
   await until(MAIN);
 });
 

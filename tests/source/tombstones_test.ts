@@ -84,7 +84,7 @@ Deno.test("what a check ahead of need finds missing is not served", async () => 
   gh.remove("octo/site");
   service.clock.advance(50_000);
   assertEquals((await freshnessOf(site))[0], "a");
-  await service.services.refreshDue();
+  await service.services.everySecond();
   assertEquals(await freshnessOf(site), [404, "repository-not-found"]);
 });
 

@@ -154,7 +154,7 @@ Deno.test("branches of App owners are checked ahead of need", async () => {
     clock.advance(25_000);
   }
   gh.resetCounts();
-  await service.services.refreshDue();
+  await service.services.everySecond();
   assertEquals(gh.requests.map(({ path }) => path), [
     "/repos/octo/site/commits/heads%2Fmain",
   ]);

@@ -112,7 +112,7 @@ Deno.test("refs are checked by ls-refs while every token waits", async () => {
   const list = async () => assertEquals(await shown(site), "a b");
   assertEquals(await cost(site, list), { ...COLD, lsRefs: 1 });
   clock.advance(50_000);
-  const refresh = () => services.refreshDue();
+  const refresh = () => services.everySecond();
   assertEquals(await cost(site, refresh), { lsRefs: 0 }, "not ahead of need");
   gh.fault = null;
   clock.advance(50_000);

@@ -1,0 +1,83 @@
+// What the service does while the process has little memory left.
+
+import { assert, assertEquals } from "@std/assert";
+import type { ObjectKind } from "../../lib/cache/object_cache.ts";
+import { renderTask } from "../../lib/content/tasks.ts";
+import { openServices } from "../../lib/services.ts";
+import { parseSettings } from "../../lib/settings.ts";
+import { startSite } from "../site.ts";
+import { TestClock } from "../test_clock.ts";
+
+const MIB = 1 << 20;
+const CACHE_MIB = 16;
+/** Beside its cache the process may have 320 MiB. */
+const ENOUGH_BYTES = (320 + CACHE_MIB) * MIB;
+const BLOCK: ObjectKind<number> = { name: "block", sizeOf: (size) => size };
+
+/** Has the process take this many bytes. */
+function taking(rss: number) {
+  const { memoryUsage } = Deno;
+  Deno.memoryUsage = () => ({ ...memoryUsage(), rss });
+  return {
+    set: (bytes: number) => void (rss = bytes),
+    [Symbol.dispose]: () => void (Deno.memoryUsage = memoryUsage),
+  };
+}
+
+Deno.test("caches give up half while memory is short", async () => {
+  const files = Array.from(
+    { length: 30 },
+    (_, number) => [`posts/${number}.txt`, `${number}`.repeat(MIB / 16)],
+  );
+  await using site = await startSite(Object.fromEntries(files), {
+    env: { CACHE_MEMORY_MB: `${CACHE_MIB}`, MISSES_PER_MINUTE: "0" },
+  });
+  const { service } = site;
+  const { objects, responses } = service.services;
+  for (let page = 1; page <= 10; page++) {
+    await service.list({ limit: 3, page, includeContent: true });
+  }
+  for (let id = 0; id < 10; id++) objects.set(BLOCK, "r", `${id}`, MIB);
+  const before = [objects.bytes, responses.bytes];
+  const halves = [0.35 * CACHE_MIB * MIB, 0.15 * CACHE_MIB * MIB];
+  assert(before.every((bytes, index) => bytes > halves[index]!), `${before}`);
+
+  using memory = taking(ENOUGH_BYTES);
+  await service.services.everySecond();
+  assertEquals([objects.bytes, responses.bytes], before);
+  memory.set(ENOUGH_BYTES + 1);
+  await service.services.everySecond();
+  const after = [objects.bytes, responses.bytes];
+  assert(after.every((bytes, index) => bytes <= halves[index]!), `${after}`);
+  assertEquals(after.map((bytes) => bytes > MIB), [true, true]);
+  assertEquals(objects.peek(BLOCK, "r", "9"), MIB);
+});
+
+Deno.test("long work waits while memory is short", async () => {
+  const clock = new TestClock();
+  const env: Record<string, string> = {
+    CACHE_MEMORY_MB: `${CACHE_MIB}`,
+    LOG_LEVEL: "error",
+  };
+  const config = parseSettings((name) => env[name]);
+  const kv = await Deno.openKv(":memory:");
+  const services = await openServices(config, { clock, kv });
+  const render = (client: string, isLong: boolean) =>
+    services.compute.run(renderTask, {
+      repository: "octo/site",
+      files: [{ id: client, bytes: new TextEncoder().encode(client) }],
+    }, { client, isLong });
+  try {
+    await services.startThreads();
+    using memory = taking(ENOUGH_BYTES + 1);
+    const ended: string[] = [];
+    const long = render("long", true).then(() => ended.push("long"));
+    await render("short", false).then(() => ended.push("short"));
+    assertEquals(ended, ["short"]);
+    memory.set(ENOUGH_BYTES);
+    clock.advance(100);
+    await long;
+  } finally {
+    await services.close();
+  }
+});
