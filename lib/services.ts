@@ -59,14 +59,14 @@ const RESPONSE_MEMORY = {
  * reserved before they are read.
  */
 const FILE_MEMORY = {
-  capacity: 24 << 20,
-  maxPerClient: 12 << 20,
+  capacity: 32 << 20,
+  maxPerClient: 16 << 20,
   maxWaiting: 256,
-  maxWaitMs: 30_000,
+  maxWaitMs: 60_000,
 };
 /**
  * While the process has more than this beside its cache, long work waits and
- * the cache takes half of its memory. The promised 512 MiB then have room for
+ * the cache keeps at most half of its limit. The promised 512 MiB then have room for
  * the heap of a content thread.
  */
 const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
@@ -323,9 +323,9 @@ export async function openServices(
       return { store: await probe.answer === null ? "failed" : "ok", source };
     },
     /**
-     * Checks refs in use before they are due. Drops half of what is cached in
-     * memory while the process has little memory left. Call it about every
-     * second. Never throws. Without a token no check is sent ahead of need
+     * Checks refs in use before they are due. Has the caches keep at most half
+     * of their limit while the process has little memory left. Call it about
+     * every second. Never throws. Without a token no check is sent ahead of need
      * because it costs quota or a query that the Git host may limit.
      */
     async everySecond() {

@@ -74,7 +74,7 @@ Deno.test("tasks have no permission beyond what they need", async () => {
   }
   assertMatch(
     tasks.start,
-    /^DENO_TOKIO_EVENT_INTERVAL=2 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=8192 MALLOC_MMAP_MAX_=16384 deno run /,
+    /^DENO_TOKIO_EVENT_INTERVAL=2 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=8192 MALLOC_MMAP_MAX_=32768 deno run /,
   );
   assertMatch(tasks["start:parallel"], /^DENO_TOKIO_EVENT_INTERVAL=2 sh /);
   for (const command of Object.values<string>(tasks)) {

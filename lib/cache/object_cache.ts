@@ -68,7 +68,7 @@ export class ObjectCache {
     this.memory = new LRUCache({ maxSize: Math.floor(options.maxBytes) });
   }
 
-  /** Drops what was used least until half of `maxBytes` is free. */
+  /** Drops what was used least recently until half of `maxBytes` is free. */
   trim(): void {
     while (this.memory.calculatedSize > this.memory.maxSize / 2) {
       this.memory.pop();

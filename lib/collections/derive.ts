@@ -136,7 +136,8 @@ export async function* workOn<Common, T>(
     const isKnown = known !== undefined &&
       chunk.every(({ id }) => known.has(id));
     // Its bytes stay in memory while it waits for the thread.
-    using _memory = isKnown ? null : await reserveLarge(chunk, read);
+    const bytes = chunk.reduce((sum, { size }) => sum + size, 0);
+    using _memory = isKnown ? null : await reserveLarge(bytes, read);
     const blobs = isKnown
       ? known
       : await source.blobs(snapshot, chunk, context);
@@ -176,14 +177,17 @@ export async function* workOn<Common, T>(
   }
 }
 
-/** Reserves memory for a chunk that is one large file. */
-async function reserveLarge(
-  chunk: readonly FileRef[],
+/**
+ * Reserves memory for a file that the thread works on. Files that are not large
+ * reserve nothing.
+ * @throws what {@linkcode FairQueue.acquire} throws.
+ */
+export async function reserveLarge(
+  bytes: number,
   { fileMemory, context: { client, signal } }: ReadContext,
 ): Promise<Permit | null> {
-  const weight = chunk.reduce((sum, { size }) => sum + size, 0);
-  if (weight <= CHUNK.maxBytes) return null;
-  return await fileMemory.acquire({ client, weight, signal });
+  if (bytes <= CHUNK.maxBytes) return null;
+  return await fileMemory.acquire({ client, weight: bytes, signal });
 }
 
 /** Returns each file once. Takes the files of a chunk when it is needed. */

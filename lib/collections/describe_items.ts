@@ -63,6 +63,7 @@ interface Page {
 
 /** Maximum size of a JSON response. */
 export const MAX_JSON_BYTES = 16 << 20;
+const MAX_RESERVED_BYTES = 20 << 20;
 /**
  * Upper bound for an item without its contents. Two URLs encode its path of at
  * most 4,096 bytes.
@@ -280,6 +281,13 @@ function fail(file: DescribedFile, error: Error) {
 export const likelyBytes = (contentBytes: number): number =>
   MAX_ITEM_BYTES + 4 * contentBytes;
 
+/**
+ * Returns the bytes to reserve for contents and the JSON that carries them. A
+ * client may have 24 MiB, and its small responses need room beside a large one.
+ */
+export const memoryFor = (contentBytes: number, jsonBytes: number): number =>
+  Math.max(jsonBytes, Math.min(contentBytes + jsonBytes, MAX_RESERVED_BYTES));
+
 async function describeFiles(
   files: readonly DescribedFile[],
   { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
@@ -309,7 +317,7 @@ async function describeFiles(
     0,
   );
   const describeWithin = async (maxBytes: number) => {
-    await read.reserveBytes(contentBytes + maxBytes);
+    await read.reserveBytes(memoryFor(contentBytes, maxBytes));
     return await runOverFrontMatter(
       read,
       describeTask,

@@ -15,6 +15,7 @@ import {
   runSupplied,
   runTask,
 } from "./read_context.ts";
+import { reserveLarge } from "./derive.ts";
 import { readContent } from "./read_contents.ts";
 
 const MAX_FILE_BYTES = 10 << 20;
@@ -54,19 +55,26 @@ export async function listRows(
   const query = { sort, filter, facets, search, fields, maxBytes };
   const input = { ...name, ...query, start, end: start + limit };
   const about = { subject: path };
-  const admit = ({ size }: FileRef) => {
-    const maxBytes = Math.min(MAX_FILE_BYTES, read.limits.maxItemBytes);
-    if (size <= maxBytes) return;
-    throw collectionTooLarge(path, `it has more than ${maxBytes} bytes`);
-  };
   await read.reserveBytes(maxBytes);
   read.context.recordMiss();
   return await runSupplied(read, rowsTask, input, about, (missing) => {
     const work = async (read: ReadContext) => {
       if (missing === "rows") {
-        const content = await readContent({ ...file }, admit, read);
+        using memory = new DisposableStack();
+        const admit = async ({ size }: FileRef) => {
+          const maxBytes = Math.min(MAX_FILE_BYTES, read.limits.maxItemBytes);
+          if (size > maxBytes) {
+            throw collectionTooLarge(
+              path,
+              `it has more than ${maxBytes} bytes`,
+            );
+          }
+          memory.use(await reserveLarge(size, read));
+        };
         // Copied in pieces, since a message is copied at once.
-        const bytes = await joinBytes([content]);
+        const bytes = await joinBytes([
+          await readContent({ ...file }, admit, read),
+        ]);
         const isLong = bytes.length > LONG_BYTES;
         await runTask(read, tableTask, { ...name, bytes }, {
           ...about,

@@ -13,6 +13,7 @@ import {
   describeItems,
   likelyBytes,
   MAX_JSON_BYTES,
+  memoryFor,
 } from "./describe_items.ts";
 import { listFiles } from "./list_files.ts";
 import {
@@ -73,7 +74,7 @@ export async function readItem(
     }
     // The file stays in memory while its JSON is written.
     const jsonBytes = Math.min(likelyBytes(size), maxJsonBytes(read));
-    await read.reserveBytes(size + (isRaw ? 0 : jsonBytes));
+    await read.reserveBytes(isRaw ? size : memoryFor(size, jsonBytes));
   };
   const file: ContentFile = { path, id, size };
   const bytes = await readContent(file, admit, read);

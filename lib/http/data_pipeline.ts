@@ -265,6 +265,7 @@ async function makeBody(
       // Release the memory before waiting for more. Otherwise requests with
       // parts of the memory would wait for each other.
       memory?.release();
+      [memory, reservedBytes] = [null, 0];
       memory = await responseMemory.acquire({ client, weight, signal });
       reservedBytes = weight;
     },

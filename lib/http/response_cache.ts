@@ -78,7 +78,7 @@ export class ResponseCache {
     return this.entries.calculatedSize + this.addresses.calculatedSize;
   }
 
-  /** Drops what was used least until half of `maxBytes` is free. */
+  /** Drops what was used least recently until half of `maxBytes` is free. */
   trim(): void {
     while (this.entries.calculatedSize > this.entries.maxSize / 2) {
       this.entries.pop();

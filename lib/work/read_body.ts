@@ -50,8 +50,8 @@ export interface Body {
  * a body over 1 MiB is in a buffer that grows without a copy. `onWait` is
  * called before and after a wait for memory. That wait is not a delay of the
  * source.
- * @throws {RangeError} if the body is longer than `maxBytes`. Nothing more is
- * read then.
+ * @throws {RangeError} if the body is longer than `maxBytes` or than it was
+ * announced. Nothing more is read then.
  * @throws what {@linkcode FairQueue.acquire} throws.
  */
 export async function readBody(
@@ -92,24 +92,22 @@ export async function readBody(
     const announced = isEnough === undefined && !isCompressed
       ? Number(headers.get("content-length") ?? 0)
       : 0;
-    while (announced <= maxBytes) {
+    const most = announced || maxBytes;
+    while (most <= maxBytes) {
       const { done, value = new Uint8Array(0) } = await pieces.read();
       const needed = length + value.length;
-      if (needed > maxBytes) break;
-      const most = announced || maxBytes;
+      if (needed > most) break;
       if (needed > freeBytes && permits.length === 0) {
         await reserve(memory.first, Math.min(most, FIRST_BYTES));
       }
       if (needed > FIRST_BYTES && permits.length === 1) {
-        await reserve(memory.rest, Math.max(most, needed) - FIRST_BYTES);
+        await reserve(memory.rest, most - FIRST_BYTES);
       }
       if (needed > buffer.length) {
         const grown = buffer.length +
           (buffer.buffer.resizable ? MIB : buffer.length);
-        const capacity = Math.max(
-          needed,
-          announced || Math.min(grown, maxBytes),
-        );
+        const capacity = announced ||
+          Math.max(needed, Math.min(grown, maxBytes));
         const growsTo = isGrowable ? maxBytes : 0;
         buffer = await resized(buffer, capacity, { growsTo, signal });
       }
@@ -125,7 +123,7 @@ export async function readBody(
       if (length > PIECE_BYTES) await yieldToEventLoop(signal);
     }
     throw new RangeError(
-      `Cannot read "body": it is longer than ${maxBytes} bytes`,
+      `Cannot read "body": it is longer than ${Math.min(most, maxBytes)} bytes`,
     );
   } catch (error) {
     freeBuffer(buffer.buffer);

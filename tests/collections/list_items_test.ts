@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
+import { memoryFor } from "../../lib/collections/describe_items.ts";
 import { listItems } from "../../lib/collections/list_items.ts";
 import type {
   Answer,
@@ -242,6 +243,8 @@ Deno.test("readItem() reserves a file and its JSON before it reads it", async ()
   await rejects(item("path=posts/a.md&format=raw", busy), "service-busy");
   assertEquals(reserved, [size + 40 * 1024 + 4 * size, size]);
   assertEquals(source.counts.blobs, 0);
+  // A client may have 24 MiB.
+  assertEquals(memoryFor(10 * size, 16 * size), 20 * size);
 });
 
 Deno.test("listItems() reserves memory before it reads a large file", async () => {
@@ -249,6 +252,7 @@ Deno.test("listItems() reserves memory before it reads a large file", async () =
   const source = new MemorySource([
     ["posts/a.md", head],
     ["posts/large.md", head.padEnd((4 << 20) + 1)],
+    ["large.csv", "n\n".padEnd((4 << 20) + 1, "1")],
   ]);
   const fileMemory = new FairQueue({
     capacity: 24 << 20,
@@ -257,14 +261,24 @@ Deno.test("listItems() reserves memory before it reads a large file", async () =
     clock: source.clock,
   });
   const limits = { maxItemBytes: 10 << 20, waitMs: 8_000 };
-  const others = await fileMemory.acquire({ client: "b", weight: 20 << 20 });
-  const query = "sort=frontMatter.n";
-  const listing = names(query, source.read("a", { fileMemory, limits }));
-  while (fileMemory.waiting === 0 && source.counts.blobs < 2) await turns();
-  assertEquals(source.counts.blobs, 1);
-  others.release();
-  assertEquals(await listing, "a.md large.md");
-  assertEquals([source.counts.blobs, fileMemory.used], [2, 0]);
+  const read = source.read("a", { fileMemory, limits });
+  const rows = parseListQuery("owner=octo&repo=site&collection=large.csv");
+  const work = [
+    { start: () => list("sort=frontMatter.n", read), small: 1 },
+    { start: () => listItems(rows, read), small: 0 },
+  ];
+  for (const { start, small } of work) {
+    source.counts.blobs = 0;
+    const others = await fileMemory.acquire({ client: "b", weight: 20 << 20 });
+    const listing = start();
+    while (fileMemory.waiting === 0 && source.counts.blobs <= small) {
+      await turns();
+    }
+    assertEquals(source.counts.blobs, small);
+    others.release();
+    await listing;
+    assertEquals([source.counts.blobs, fileMemory.used], [small + 1, 0]);
+  }
 });
 
 Deno.test("listItems() sends at most 4 MiB of file bytes a page", async () => {

@@ -44,7 +44,9 @@ Deno.test("caches give up half while memory is short", async () => {
 
   using memory = taking(ENOUGH_BYTES);
   await service.services.everySecond();
-  assertEquals([objects.bytes, responses.bytes], before);
+  // Responses may get their gzip coding meanwhile.
+  assertEquals(objects.bytes, before[0]);
+  assert(responses.bytes >= before[1]!, `${responses.bytes}`);
   memory.set(ENOUGH_BYTES + 1);
   await service.services.everySecond();
   const after = [objects.bytes, responses.bytes];
@@ -75,7 +77,6 @@ Deno.test("long work waits while memory is short", async () => {
     await render("short", false).then(() => ended.push("short"));
     assertEquals(ended, ["short"]);
     memory.set(ENOUGH_BYTES);
-    clock.advance(100);
     await long;
   } finally {
     await services.close();

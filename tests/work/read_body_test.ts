@@ -91,6 +91,14 @@ Deno.test("readBody() frees what it has read of a body that fails", async () => 
   assertEquals(seen.length, 20);
 });
 
+Deno.test("readBody() rejects a body that is longer than announced", async () => {
+  const { read, used } = open();
+  const { body, seen } = pieces(40);
+  const headers = { "content-length": `${20 * PIECE}` };
+  await assertRejects(() => read(body, { headers }), RangeError);
+  assertEquals([seen.pieces, used()], [21, 0]);
+});
+
 Deno.test("readBody() gives a body of just the bound whole", async () => {
   const { read } = open();
   const given = crypto.getRandomValues(new Uint8Array(5_000));
