@@ -66,8 +66,8 @@ const FILE_MEMORY = {
 };
 /**
  * While the process has more than this beside its cache, long work waits and
- * the cache keeps at most half of its limit. The promised 512 MiB then have room for
- * the heap of a content thread.
+ * the cache keeps at most half of its limit. The promised 512 MiB then have
+ * room for the heap of a content thread.
  */
 const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
 /**
@@ -325,8 +325,8 @@ export async function openServices(
     /**
      * Checks refs in use before they are due. Has the caches keep at most half
      * of their limit while the process has little memory left. Call it about
-     * every second. Never throws. Without a token no check is sent ahead of need
-     * because it costs quota or a query that the Git host may limit.
+     * every second. Never throws. Without a token no check is sent ahead of
+     * need because it costs quota or a query that the Git host may limit.
      */
     async everySecond() {
       if (isMemoryShort()) {
