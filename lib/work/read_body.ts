@@ -1,9 +1,9 @@
 // Reads the bodies of upstream responses and webhook deliveries into memory.
 // The memory for all bodies together is limited. A long body reserves its
 // announced length before more is read. It reserves its maximum if no length is
-// announced, or only that of its compressed bytes. It reserves up to 8 MiB first
-// and the remainder when it needs that, so that a few huge bodies do not delay
-// long ones.
+// announced, or only that of its compressed bytes. It reserves up to 8 MiB
+// first and the remainder when it needs that, so that a few huge bodies do not
+// delay long ones.
 
 import { copyBytes } from "./bytes.ts";
 import { yieldToEventLoop } from "./clock.ts";
