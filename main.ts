@@ -183,8 +183,8 @@ function keepListening(
 }
 
 /**
- * Has the service work every second until a signal arrives. Then stops it and
- * exits with 0.
+ * Does the service's work of every second until a signal arrives. Then stops
+ * the service and exits with 0.
  */
 function runUntilStopped(
   services: Services,

@@ -68,10 +68,15 @@ export class ObjectCache {
     this.memory = new LRUCache({ maxSize: Math.floor(options.maxBytes) });
   }
 
-  /** Drops what was used least recently until half of `maxBytes` is free. */
+  /**
+   * Drops what was used least recently until half of `maxBytes` is free. Drops
+   * at most 10,000 entries at once because there may be very many.
+   */
   trim(): void {
-    while (this.memory.calculatedSize > this.memory.maxSize / 2) {
-      this.memory.pop();
+    const { memory } = this;
+    for (let count = 0; count < 10_000; count++) {
+      if (memory.calculatedSize <= memory.maxSize / 2) return;
+      memory.pop();
     }
   }
 

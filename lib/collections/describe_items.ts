@@ -63,7 +63,6 @@ interface Page {
 
 /** Maximum size of a JSON response. */
 export const MAX_JSON_BYTES = 16 << 20;
-const MAX_RESERVED_BYTES = 20 << 20;
 /**
  * Upper bound for an item without its contents. Two URLs encode its path of at
  * most 4,096 bytes.
@@ -282,9 +281,12 @@ export const likelyBytes = (contentBytes: number): number =>
   MAX_ITEM_BYTES + 4 * contentBytes;
 
 /**
- * Returns the bytes to reserve for contents and the JSON that carries them. A
- * client may have 24 MiB, and its small responses need room beside a large one.
+ * A client may have 24 MiB for large responses. Its other responses need room
+ * beside the largest one.
  */
+const MAX_RESERVED_BYTES = 20 << 20;
+
+/** Returns the bytes to reserve for contents and the JSON that carries them. */
 export const memoryFor = (contentBytes: number, jsonBytes: number): number =>
   Math.max(jsonBytes, Math.min(contentBytes + jsonBytes, MAX_RESERVED_BYTES));
 

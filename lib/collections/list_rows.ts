@@ -7,6 +7,7 @@ import { indexTableTask, rowsTask, tableTask } from "../content/tasks.ts";
 import { collectionTooLarge, invalidParameters } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import { joinBytes } from "../work/bytes.ts";
+import { reserveLarge } from "./derive.ts";
 import {
   findEntry,
   type ReadContext,
@@ -15,7 +16,6 @@ import {
   runSupplied,
   runTask,
 } from "./read_context.ts";
-import { reserveLarge } from "./derive.ts";
 import { readContent } from "./read_contents.ts";
 
 const MAX_FILE_BYTES = 10 << 20;

@@ -78,10 +78,15 @@ export class ResponseCache {
     return this.entries.calculatedSize + this.addresses.calculatedSize;
   }
 
-  /** Drops what was used least recently until half of `maxBytes` is free. */
+  /**
+   * Drops what was used least recently until half of `maxBytes` is free. Drops
+   * at most 10,000 entries at once because there may be very many.
+   */
   trim(): void {
-    while (this.entries.calculatedSize > this.entries.maxSize / 2) {
-      this.entries.pop();
+    const { entries } = this;
+    for (let count = 0; count < 10_000; count++) {
+      if (entries.calculatedSize <= entries.maxSize / 2) return;
+      entries.pop();
     }
   }
 

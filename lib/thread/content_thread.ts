@@ -37,7 +37,7 @@ const START_AGAIN_AFTER_MS = 60_000;
 const LONG_DELAY_MS = 5_000;
 /** While others wait, long work rests for this many times its time. */
 const CROWDED_REST = 3;
-const MEMORY_LOOK_MS = 100;
+const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
 const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
 
@@ -179,7 +179,7 @@ export class ContentThread implements Compute {
       const pauseMs = isLong ? this.#longAfterMs - clock.monotonicMs() : 0;
       const isShort = isLong && clock.monotonicMs() < endsAtMs &&
         isMemoryShort();
-      const waitMs = Math.max(pauseMs, isShort ? MEMORY_LOOK_MS : 0);
+      const waitMs = Math.max(pauseMs, isShort ? MEMORY_CHECK_MS : 0);
       if (waitMs <= 0) return permit;
       permit.release(0);
       await clock.sleep(waitMs, signal);

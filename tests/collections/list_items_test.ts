@@ -12,8 +12,8 @@ import type {
 } from "../../lib/collections/read_context.ts";
 import { readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
-import { WatchedCompute } from "../thread/watched_compute.ts";
 import { FairQueue } from "../../lib/work/fair_queue.ts";
+import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 import { turns } from "../test_clock.ts";
 

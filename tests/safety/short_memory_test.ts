@@ -1,7 +1,7 @@
 // What the service does while the process has little memory left.
 
 import { assert, assertEquals } from "@std/assert";
-import type { ObjectKind } from "../../lib/cache/object_cache.ts";
+import { ObjectCache, type ObjectKind } from "../../lib/cache/object_cache.ts";
 import { renderTask } from "../../lib/content/tasks.ts";
 import { openServices } from "../../lib/services.ts";
 import { parseSettings } from "../../lib/settings.ts";
@@ -39,6 +39,7 @@ Deno.test("caches give up half while memory is short", async () => {
   }
   for (let id = 0; id < 10; id++) objects.set(BLOCK, "r", `${id}`, MIB);
   const before = [objects.bytes, responses.bytes];
+  // Objects have 70 % of the cache and responses 30 %.
   const halves = [0.35 * CACHE_MIB * MIB, 0.15 * CACHE_MIB * MIB];
   assert(before.every((bytes, index) => bytes > halves[index]!), `${before}`);
 
@@ -53,6 +54,20 @@ Deno.test("caches give up half while memory is short", async () => {
   assert(after.every((bytes, index) => bytes <= halves[index]!), `${after}`);
   assertEquals(after.map((bytes) => bytes > MIB), [true, true]);
   assertEquals(objects.peek(BLOCK, "r", "9"), MIB);
+});
+
+Deno.test("trim() drops at most 10,000 objects at once", () => {
+  const fill = (maxBytes: number) => {
+    const cache = new ObjectCache({ maxBytes, kv: null });
+    for (let id = 10_000; id < 40_000; id++) cache.set(BLOCK, "r", `${id}`, 1);
+    return cache;
+  };
+  const full = fill(1 << 30).bytes;
+  const cache = fill(full);
+  for (const left of [2 / 3, 1 / 2, 1 / 2]) {
+    cache.trim();
+    assertEquals(cache.bytes, left * full);
+  }
 });
 
 Deno.test("long work waits while memory is short", async () => {
