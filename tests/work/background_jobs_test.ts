@@ -1,4 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import {
   BackgroundJobs,
   type JobOptions,
@@ -120,6 +122,28 @@ Deno.test("BackgroundJobs remembers two errors for a time", async () => {
     await rejectsWith(code, run("a", { work }));
     assertEquals([code, runs], [code, rememberedMs > 0 ? 2 : 3]);
   }
+});
+
+Deno.test("BackgroundJobs keeps nothing that failed work used", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const { run } = open();
+  const used: WeakRef<object>[] = [];
+  const fail = async () => {
+    const large = new Uint8Array(1 << 20);
+    used.push(new WeakRef(large));
+    const work = () => {
+      const cause = new Error(`${large.length}`);
+      throw new CollectionsError("query-too-expensive", "It is slow.", {
+        cause,
+      });
+    };
+    await rejectsWith("query-too-expensive", run("a", { work }));
+  };
+  await fail();
+  await turns(5);
+  collect();
+  assertEquals(used.map((large) => large.deref()), [undefined]);
 });
 
 Deno.test("BackgroundJobs close() aborts all, and takes nothing more", async () => {
