@@ -335,12 +335,12 @@ export function dataResponse(
   });
 }
 
-/** Each entry takes about 2.5 kB. */
+/** Each entry takes about 3.5 kB. */
 const prepared = new LRUCache<
   HeaderRecord,
   { headers: Headers; own: HeaderRecord }
 >({
-  max: 2_000,
+  max: 1_000,
 });
 
 /**
