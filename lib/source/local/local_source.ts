@@ -297,10 +297,12 @@ class WatchedFolder {
 
     const { branch, state } = outcome.value;
     const commit = state.id;
-    this.states = [state, ...states.filter(({ id }) => id !== commit)].slice(
-      0,
-      2,
-    );
+    const older = states.find(({ id }) => id !== commit);
+    // Only the next scan needs the blob ids, which take as much memory as the
+    // lists.
+    this.states = older === undefined
+      ? [state]
+      : [state, { ...older, blobIds: new Map() }];
     const found = {
       commit,
       checkedAtMs,
