@@ -20,6 +20,7 @@ import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
 import { parseMdx } from "./mdx.ts";
 import { nodesOf } from "./nodes.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
+import { countTokens, withTokens } from "./token_limit.ts";
 
 // deno-lint-ignore no-control-regex -- the standard names these characters
 const OUTER_SPACE = /^[\x00-\x20]+|[\x00-\x20]+$/g;
@@ -88,7 +89,8 @@ const INLINE = new Set(
     "strong sub sup tt var").split(" "),
 );
 
-const parser = unified().use(remarkParse).use(remarkGfm).freeze();
+const parser = unified().use(remarkParse).use(remarkGfm).use(countTokens)
+  .freeze();
 // The sanitizer adds the prefix to all ids, so `clobberPrefix` is empty.
 const toHtmlTree = unified().use(remarkRehype, {
   allowDangerousHtml: true,
@@ -116,10 +118,15 @@ const writer = unified().use(rehypeStringify).freeze();
  * @throws {RangeError} if the file is nested too deeply. The pipeline walks
  * trees by recursion.
  */
-export function renderMarkdown(text: string, isMdx = false): Rendered {
+export function renderMarkdown(
+  text: string,
+  { isMdx = false, maxTokens = Infinity } = {},
+): Rendered {
   const markdown = text.replace(/^\ufeff/, "");
-  const mdx = isMdx ? parseMdx(markdown) : null;
-  const source = mdx?.tree ?? parser.parse(markdown);
+  const { tree: source, ...mdx } = withTokens(
+    maxTokens,
+    () => isMdx ? parseMdx(markdown) : { tree: parser.parse(markdown) },
+  );
   refuseGrowth(source);
   for (const node of source.children) {
     if (node.type === "blockquote") markAlert(node, markdown);
@@ -143,7 +150,7 @@ export function renderMarkdown(text: string, isMdx = false): Rendered {
     parts: html.split(OPEN_ADDRESS),
     addresses,
     ...outlineOf(tree, footnotesHeading),
-    ...(mdx && { mdxComponents: mdx.components }),
+    ...mdx,
   };
 }
 

@@ -216,11 +216,13 @@ export class ContentThread implements Compute {
     const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
     const { clock, log } = this.options;
     let isFull = false;
+    const isMemoryShort = this.options.isMemoryShort?.() ?? false;
     const ask = (
-      request: TaskRequest,
+      given: Omit<TaskRequest, "isMemoryShort">,
       withinMs: number,
       moved: ArrayBuffer[] = [],
     ) => {
+      const request = { ...given, isMemoryShort };
       const cancelTimer = clock.setTimer(withinMs, () => {
         isFull = request.limitMs > 0;
         this.#sandbox?.endThread("it does not answer");
@@ -338,28 +340,34 @@ class Sandbox {
    */
   start() {
     let port: MessagePort | null = null;
-    let answer = Promise.withResolvers<TaskReply>();
+    const ready = Promise.withResolvers<TaskReply>();
+    // A reply may be large, so it is not kept.
+    let answer: typeof ready | null = ready;
     let fault: Error | null = null;
     this.#begin = (given) => {
       port = given;
-      port.onmessage = ({ data }) => answer.resolve(data);
+      port.onmessage = ({ data }) => {
+        answer?.resolve(data);
+        answer = null;
+      };
       port.postMessage(null);
     };
     this.#end = (why) => {
       fault ??= new Error(`The content thread was stopped: ${why}`);
       port?.close();
-      answer.reject(fault);
+      answer?.reject(fault);
+      answer = null;
     };
     this.#worker.postMessage(++this.#threads satisfies ThreadRequest);
     return {
-      ready: answer.promise as Promise<unknown>,
+      ready: ready.promise as Promise<unknown>,
       /** The names of the tasks whose modules are loaded. */
       loaded: new Set<string>(),
       /** Sends one request. The next may be sent after the reply. */
       ask(request: TaskRequest, moved: ArrayBuffer[]): Promise<TaskReply> {
+        if (fault !== null) return Promise.reject(fault);
         answer = Promise.withResolvers();
-        if (fault !== null) answer.reject(fault);
-        else port!.postMessage(request, moved);
+        port!.postMessage(request, moved);
         return answer.promise;
       },
     };

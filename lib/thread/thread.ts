@@ -17,6 +17,7 @@ export interface TaskRequest {
   input: unknown;
   /** Zero only loads the modules of the task. */
   limitMs: number;
+  isMemoryShort: boolean;
 }
 
 /** A reply of the thread. "ready" answers null instead. */
@@ -36,13 +37,15 @@ export type TaskReply =
 const heapLimit = getHeapStatistics().heap_size_limit;
 const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
 
-let work: () => unknown = () => {};
+const idle = () => {};
+let work: () => unknown = idle;
 Object.assign(globalThis, { runWork: () => work() });
 const script = new Script("runWork()");
 
-function paceOf(limitMs: number): Pace {
+function paceOf({ limitMs, isMemoryShort }: TaskRequest): Pace {
   const endsAtMs = performance.now() + TURN_MS;
   return {
+    isMemoryShort,
     isOver: () => performance.now() >= endsAtMs,
     within<T>(piece: () => T): T {
       work = piece;
@@ -52,6 +55,9 @@ function paceOf(limitMs: number): Pace {
         const { code } = error as { code?: string };
         if (code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
         throw new TimeLimitError(`The work takes longer than ${limitMs} ms`);
+      } finally {
+        // It refers to the whole input.
+        work = idle;
       }
     },
   };
@@ -92,7 +98,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     moved = moveInput?.(input) ?? [];
     // A full heap stops this function without an error.
     timer = setTimeout(() => reply({ isHeapFull: true }));
-    const output = run(input, paceOf(data.limitMs));
+    const output = run(input, paceOf(data));
     if (isHeapFull()) return reply({ isHeapFull: true });
     reply({ output }, moveOutput?.(output));
   } catch (error) {

@@ -29,6 +29,7 @@ export interface OpenOptions {
   readonly edge?: Edge;
   /** How many isolates share the limits. */
   readonly isolates?: number;
+  readonly isMemoryShort?: () => boolean;
 }
 
 /** Small text files, each different. */
@@ -86,11 +87,13 @@ export function recordedLog() {
 }
 
 function clientOptions(
-  { clock, tokens = [], log = silentLog, isolates = 1 }: OpenOptions,
+  { clock, tokens = [], log = silentLog, isolates = 1, ...more }: OpenOptions,
 ) {
+  const { isMemoryShort = () => false } = more;
   const shared = { clock, log, isolates: () => isolates };
   const pool = new TokenPool(tokenList(tokens), shared);
-  return { ...shared, tokens: pool, timeoutMs: 10_000, userAgent: "test" };
+  const others = { isMemoryShort, timeoutMs: 10_000, userAgent: "test" };
+  return { ...shared, ...others, tokens: pool };
 }
 
 /** Sends requests with these tokens. */

@@ -2,6 +2,8 @@
 // to be stopped.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
 import { renderTask, selectTask, tableTask } from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
@@ -11,7 +13,7 @@ import { readTreeTask } from "../../lib/source/github/trees.ts";
 import { LIMIT_MS, TimeLimitError } from "../../lib/thread/compute.ts";
 import { ContentThread } from "../../lib/thread/content_thread.ts";
 import { recordedLog, silentLog } from "../source/open_github.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 
 /** Takes 20 s and 60 MB: much time, and memory that the thread has. */
 const SLOW = "*a_ ".repeat(1 << 14);
@@ -139,7 +141,7 @@ Deno.test("ContentThread rests longer after long work if others wait", async () 
 });
 
 Deno.test("ContentThread delays long work while memory is short", async () => {
-  for (const [shortFor, looks] of [[3, 4], [Infinity, 100]] as const) {
+  for (const [shortFor, looks] of [[3, 4], [Infinity, 101]] as const) {
     let [looked, skippedMs] = [0, 0];
     using opened = start(
       {
@@ -150,11 +152,50 @@ Deno.test("ContentThread delays long work while memory is short", async () => {
       silentLog,
       () => ++looked <= shortFor,
     );
+    // Each task is told whether memory is short when it starts.
     await opened.render("*a*");
-    assertEquals(looked, 0);
+    assertEquals(looked, 1);
     await opened.render("*b*", "b", true);
-    assertEquals(looked, looks);
+    assertEquals(looked, 1 + looks);
   }
+});
+
+Deno.test("ContentThread has work take less while memory is short", async () => {
+  // It has more than 150,000 tokens.
+  const text = "a ".repeat(31_000);
+  for (const isShort of [true, false]) {
+    let skippedMs = 0;
+    using opened = start(
+      {
+        ...patientClock,
+        monotonicMs: () => skippedMs,
+        sleep: (ms) => Promise.resolve(void (skippedMs += ms)),
+      },
+      silentLog,
+      () => isShort,
+    );
+    const html = await opened.render(text, "a", true);
+    assertEquals([isShort, html === "slow"], [isShort, isShort]);
+  }
+});
+
+Deno.test("ContentThread does not keep a reply", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  using opened = start();
+  const replies: WeakRef<object>[] = [];
+  const run = async () => {
+    const input = {
+      repository: "octo/site",
+      files: [{ id: "a", bytes: bytesOf("*a*") }],
+    };
+    const reply = await opened.thread.run(renderTask, input, { client: "a" });
+    replies.push(new WeakRef(reply.results));
+  };
+  await run();
+  await turns(5);
+  collect();
+  assertEquals(replies.map((reply) => reply.deref()), [undefined]);
 });
 
 Deno.test("ContentThread moves an input there and back", async () => {

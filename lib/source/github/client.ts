@@ -104,6 +104,8 @@ export interface GitHubClientOptions {
    * Number of isolates that share GitHub's concurrency limit. The default is 1.
    */
   isolates?: () => number;
+  /** Returns whether bodies over 8 MiB should take less memory for now. */
+  isMemoryShort?: () => boolean;
   /**
    * Called after each request with its status or the reason why it has none.
    */
@@ -159,7 +161,8 @@ export class GitHubClient {
       raw: open("raw"),
       app: open("app"),
     };
-    this.memory = bodyMemory(waits);
+    const { isMemoryShort = () => false } = options;
+    this.memory = bodyMemory({ ...waits, isShort: isMemoryShort });
   }
 
   /**
