@@ -66,8 +66,8 @@ const FILE_MEMORY = {
 };
 /**
  * While the process has more than this beside its cache, long work waits and
- * the cache and large files have half of their memory, and answers less. The
- * promised 512 MiB then have room for the heap of a content thread.
+ * the cache keeps at most half of its limit. The promised 512 MiB then have
+ * room for the heap of a content thread.
  */
 const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
 /**
@@ -180,7 +180,6 @@ export async function openServices(
   const github = new CachedSource(
     new GitHubSource({
       isolates,
-      isMemoryShort,
       addresses: config.github,
       tokens,
       compute,
@@ -249,11 +248,7 @@ export async function openServices(
     now: clock.now,
   });
   const responseMemory = new FairQueue({ ...RESPONSE_MEMORY, clock });
-  const fileMemory = new FairQueue({
-    ...FILE_MEMORY,
-    clock,
-    isShort: isMemoryShort,
-  });
+  const fileMemory = new FairQueue({ ...FILE_MEMORY, clock });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),

@@ -8,7 +8,6 @@ import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { RenderFailure } from "./growth.ts";
 import { nodesOf } from "./nodes.ts";
-import { countTokens } from "./token_limit.ts";
 
 const MAX_REASON_CHARS = 200;
 /** Authors write `{" "}` where JSX would drop white space. */
@@ -17,7 +16,7 @@ const SPACE = /^\s*(["'`])\s+\1\s*$/;
 const HTML_NAME = /^[a-z][^.]*$/;
 
 const parser = unified().use(remarkParse).use(remarkGfm).use(remarkMdx)
-  .use(countTokens).freeze();
+  .freeze();
 
 /**
  * Returns the Markdown of an MDX file and the names of its components in the
@@ -25,9 +24,7 @@ const parser = unified().use(remarkParse).use(remarkGfm).use(remarkMdx)
  * children. An HTML element stays itself with its attributes that are text.
  * @throws {RenderFailure} if the text is not MDX.
  */
-export function parseMdx(
-  text: string,
-): { tree: Root; mdxComponents: string[] } {
+export function parseMdx(text: string): { tree: Root; components: string[] } {
   const tree = parse(text);
   const components = new Set<string>();
   for (const node of nodesOf<Root | RootContent>(tree)) {
@@ -56,7 +53,7 @@ export function parseMdx(
       withoutProgram,
     ) as typeof node.children;
   }
-  return { tree, mdxComponents: [...components] };
+  return { tree, components: [...components] };
 }
 
 function parse(text: string): Root {

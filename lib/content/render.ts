@@ -15,12 +15,6 @@ import { renderMarkdown } from "./render_markdown.ts";
 import { MAX_RENDERED_BYTES } from "./rendered.ts";
 
 /**
- * Limits a file while memory is short. About 200 kB of ordinary Markdown has so
- * many tokens.
- */
-const MAX_SHORT_TOKENS = 150_000;
-
-/**
  * Returns a `Rendered` as JSON for each file. A file that is not text gives
  * JSON null. A string says why a file cannot be rendered.
  */
@@ -43,10 +37,7 @@ export function render(
     const lines = text.slice(0, text.length - body.length)
       .replace(/[^\n]+/g, "");
     try {
-      const rendered = renderMarkdown(lines + body, {
-        isMdx: id.endsWith(" mdx"),
-        maxTokens: pace.isMemoryShort ? MAX_SHORT_TOKENS : Infinity,
-      });
+      const rendered = renderMarkdown(lines + body, id.endsWith(" mdx"));
       return encoder.encode(JSON.stringify(rendered));
     } catch (error) {
       if (error instanceof RenderFailure) return error.message;

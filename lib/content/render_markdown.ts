@@ -20,7 +20,6 @@ import { refuseGrowth, refuseSpans, RenderFailure } from "./growth.ts";
 import { parseMdx } from "./mdx.ts";
 import { nodesOf } from "./nodes.ts";
 import { MAX_HTML_LENGTH, type Rendered } from "./rendered.ts";
-import { countTokens, withTokens } from "./token_limit.ts";
 
 // deno-lint-ignore no-control-regex -- the standard names these characters
 const OUTER_SPACE = /^[\x00-\x20]+|[\x00-\x20]+$/g;
@@ -89,8 +88,7 @@ const INLINE = new Set(
     "strong sub sup tt var").split(" "),
 );
 
-const parser = unified().use(remarkParse).use(remarkGfm).use(countTokens)
-  .freeze();
+const parser = unified().use(remarkParse).use(remarkGfm).freeze();
 // The sanitizer adds the prefix to all ids, so `clobberPrefix` is empty.
 const toHtmlTree = unified().use(remarkRehype, {
   allowDangerousHtml: true,
@@ -118,15 +116,10 @@ const writer = unified().use(rehypeStringify).freeze();
  * @throws {RangeError} if the file is nested too deeply. The pipeline walks
  * trees by recursion.
  */
-export function renderMarkdown(
-  text: string,
-  { isMdx = false, maxTokens = Infinity } = {},
-): Rendered {
+export function renderMarkdown(text: string, isMdx = false): Rendered {
   const markdown = text.replace(/^\ufeff/, "");
-  const { tree: source, ...mdx } = withTokens(
-    maxTokens,
-    () => isMdx ? parseMdx(markdown) : { tree: parser.parse(markdown) },
-  );
+  const mdx = isMdx ? parseMdx(markdown) : null;
+  const source = mdx?.tree ?? parser.parse(markdown);
   refuseGrowth(source);
   for (const node of source.children) {
     if (node.type === "blockquote") markAlert(node, markdown);
@@ -150,7 +143,7 @@ export function renderMarkdown(
     parts: html.split(OPEN_ADDRESS),
     addresses,
     ...outlineOf(tree, footnotesHeading),
-    ...mdx,
+    ...(mdx && { mdxComponents: mdx.components }),
   };
 }
 

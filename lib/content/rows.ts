@@ -38,8 +38,6 @@ const MAX_CELLS_PER_ROW = 100_000;
 const MAX_JSON_LISTS = 500_000;
 /** Parsed rows take up to 18 times the bytes of their file. */
 const MAX_KEPT_BYTES = 11 << 20;
-/** The same for files that were listed while memory is short. */
-const MAX_SHORT_BYTES = 1 << 20;
 const LIMITS = { maxChars: 10 << 20, maxRepeatedChars: 1 << 20 };
 
 /** Names the rows of a file. */
@@ -86,14 +84,7 @@ interface Row {
   readonly data: PlainValue;
 }
 
-interface Table {
-  readonly rows: readonly Row[];
-  readonly size: number;
-  /** Whether a list was made of it. Until then a request waits for it. */
-  isListed: boolean;
-}
-
-const tables = new LRUCache<string, Table>({
+const tables = new LRUCache<string, { rows: readonly Row[]; size: number }>({
   maxSize: MAX_KEPT_BYTES,
   sizeCalculation: ({ size }) => size + 1,
 });
@@ -121,11 +112,7 @@ export function parseTable(input: TableInput): void {
       const why = `it has more than ${MAX_ROWS} rows`;
       throw collectionTooLarge(path, why);
     }
-    tables.set(keyOf(input), {
-      rows,
-      size: bytes.length,
-      isListed: false,
-    });
+    tables.set(keyOf(input), { rows, size: bytes.length });
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     const { message, line } = error;
@@ -154,31 +141,12 @@ export function indexTable(name: RowsName, pace: Pace): boolean {
 /** Returns what the index has of a row. */
 const textsOf = ({ data }: Row) => indexedTexts(["", "", "", textIn(data)]);
 
-/**
- * Selects, sorts and writes rows. The order is by score, else by index. While
- * memory is short, files that were listed are dropped. The least recently used
- * come first.
- */
+/** Selects, sorts and writes rows. The order is by score, else by index. */
 export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
+  const { search = "", sort, fields, start, end } = input;
   const table = tables.get(keyOf(input));
   if (table === undefined) return { missing: "rows" };
-  const page = pageOf(table.rows, input, pace);
-  table.isListed = !("missing" in page);
-  if (pace.isMemoryShort) {
-    for (const key of [...tables.rkeys()]) {
-      if (tables.calculatedSize <= MAX_SHORT_BYTES) break;
-      if (tables.peek(key)?.isListed) tables.delete(key);
-    }
-  }
-  return page;
-}
-
-function pageOf(
-  rows: readonly Row[],
-  input: RowsInput,
-  pace: Pace,
-): RowsPage | RowsLack {
-  const { search = "", sort, fields, start, end } = input;
+  const { rows } = table;
   const searched = { ...indexOf(input), search };
   const isSearch = input.search !== undefined;
   if (isSearch && countRows(searched) < rows.length) {

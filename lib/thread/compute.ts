@@ -3,8 +3,6 @@
 
 /** Limits the time of a task. */
 export interface Pace {
-  /** Whether the work should take little memory. */
-  readonly isMemoryShort: boolean;
   /**
    * Runs one piece of work within the time limit of the task.
    * @throws {TimeLimitError} if it takes longer.
@@ -119,7 +117,6 @@ export const SMALL_BYTES = 32 * 1024;
 
 /** Sets no limits. Used for small inputs and if no thread can be started. */
 export const unlimited: Pace = {
-  isMemoryShort: false,
   within: (work) => work(),
   isOver: () => false,
 };

@@ -216,13 +216,11 @@ export class ContentThread implements Compute {
     const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
     const { clock, log } = this.options;
     let isFull = false;
-    const isMemoryShort = this.options.isMemoryShort?.() ?? false;
     const ask = (
-      given: Omit<TaskRequest, "isMemoryShort">,
+      request: TaskRequest,
       withinMs: number,
       moved: ArrayBuffer[] = [],
     ) => {
-      const request = { ...given, isMemoryShort };
       const cancelTimer = clock.setTimer(withinMs, () => {
         isFull = request.limitMs > 0;
         this.#sandbox?.endThread("it does not answer");

@@ -17,7 +17,6 @@ export interface TaskRequest {
   input: unknown;
   /** Zero only loads the modules of the task. */
   limitMs: number;
-  isMemoryShort: boolean;
 }
 
 /** A reply of the thread. "ready" answers null instead. */
@@ -42,10 +41,9 @@ let work: () => unknown = idle;
 Object.assign(globalThis, { runWork: () => work() });
 const script = new Script("runWork()");
 
-function paceOf({ limitMs, isMemoryShort }: TaskRequest): Pace {
+function paceOf(limitMs: number): Pace {
   const endsAtMs = performance.now() + TURN_MS;
   return {
-    isMemoryShort,
     isOver: () => performance.now() >= endsAtMs,
     within<T>(piece: () => T): T {
       work = piece;
@@ -98,7 +96,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     moved = moveInput?.(input) ?? [];
     // A full heap stops this function without an error.
     timer = setTimeout(() => reply({ isHeapFull: true }));
-    const output = run(input, paceOf(data));
+    const output = run(input, paceOf(data.limitMs));
     if (isHeapFull()) return reply({ isHeapFull: true });
     reply({ output }, moveOutput?.(output));
   } catch (error) {

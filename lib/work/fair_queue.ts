@@ -26,11 +26,6 @@ export interface FairQueueOptions {
   /** The maximum sum of weights that are granted at once. */
   capacity: number;
   /**
-   * Returns whether half of the limits apply for now. One larger request is
-   * still granted if nothing else is.
-   */
-  isShort?: () => boolean;
-  /**
    * The maximum sum of weights for each client. One larger request is still
    * granted if the client has nothing else. The default is no limit.
    */
@@ -137,33 +132,28 @@ export class FairQueue {
   }
 
   private admitNext() {
-    const { capacity, isShort } = this.options;
+    const { capacity } = this.options;
     while (this.used < capacity) {
-      const share = this.used > 0 && isShort?.() ? 1 / 2 : 1;
       let first: Waiter | null = null;
       let [tag, turn] = [0, Infinity];
       for (const waiter of this.waiters) {
         const { client, weight, arrived, delay } = waiter;
         // The client may have used more since the request arrived.
         const own = Math.max(arrived, client.end) + weight;
-        if (own + delay >= turn || this.isGreedy(client, weight, share)) {
-          continue;
-        }
+        if (own + delay >= turn || this.isGreedy(client, weight)) continue;
         [first, tag, turn] = [waiter, own, own + delay];
       }
       // A large request waits for room. Small requests never overtake it
       // forever.
-      if (first === null) return;
-      if (this.used > 0 && this.used + first.weight > share * capacity) return;
+      if (first === null || this.used + first.weight > capacity) return;
       this.waiters.delete(first);
       this.now = Math.max(this.now, tag);
       first.admit(this.grant(first.client, first.weight, tag));
     }
   }
 
-  private isGreedy({ used }: Client, weight: number, share = 1): boolean {
-    const { maxPerClient = Infinity } = this.options;
-    return used > 0 && used + weight > share * maxPerClient;
+  private isGreedy({ used }: Client, weight: number): boolean {
+    return used > 0 && used + weight > (this.options.maxPerClient ?? Infinity);
   }
 
   private grant(client: Client, weight: number, tag: number): Permit {

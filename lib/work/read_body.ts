@@ -20,27 +20,19 @@ const MAX_WAITING = 256;
 /** The memory that long bodies share. */
 export type BodyMemory = Record<keyof typeof CAPACITY, FairQueue>;
 
-/**
- * `maxShare` is the part of the memory that one client may have. While
- * `isShort`, bodies have half of the memory past their first 8 MiB.
- */
+/** `maxShare` is the part of the memory that one client may have. */
 export function bodyMemory(
-  { isShort = () => false, ...options }: Pick<
-    FairQueueOptions,
-    "clock" | "maxWaitMs" | "isShort"
-  >,
+  options: Pick<FairQueueOptions, "clock" | "maxWaitMs">,
   maxShare = 1,
 ): BodyMemory {
-  const limits = (capacity: number) => ({
-    ...options,
-    capacity,
-    maxPerClient: capacity * maxShare,
-    maxWaiting: MAX_WAITING,
-  });
-  return {
-    first: new FairQueue(limits(CAPACITY.first)),
-    rest: new FairQueue({ ...limits(CAPACITY.rest), isShort }),
-  };
+  const queue = (capacity: number) =>
+    new FairQueue({
+      ...options,
+      capacity,
+      maxPerClient: capacity * maxShare,
+      maxWaiting: MAX_WAITING,
+    });
+  return { first: queue(CAPACITY.first), rest: queue(CAPACITY.rest) };
 }
 
 /**

@@ -31,28 +31,6 @@ Deno.test("parseTable() gives equal columns names of their own", () => {
   }
 });
 
-Deno.test("listRows() keeps few rows while memory is short", () => {
-  const parse = (kib: number) => {
-    const of = { path: "a.csv", id: `${kib}`, infers: false };
-    const name = { repository: "r", ...of };
-    const row = `${"a".repeat(1023)}\n`;
-    const bytes = new TextEncoder().encode(row.repeat(kib));
-    parseTable({ ...name, bytes });
-    /** Returns whether the rows are there. */
-    return (isMemoryShort: boolean) =>
-      "json" in
-        listRows({ ...name, ...QUERY }, { ...unlimited, isMemoryShort });
-  };
-  const [first, second] = [parse(600), parse(500)];
-  assertEquals([first(false), second(true)], [true, true]);
-  assertEquals([first(false), second(false)], [false, true]);
-  // Rows that a request waits for stay.
-  const large = parse(1_100);
-  assertEquals(second(true), true);
-  assertEquals(second(true), false);
-  assertEquals([large(true), large(true)], [true, false]);
-});
-
 Deno.test("parseTable() names columns in linear time", () => {
   const { has } = Map.prototype;
   const looks = (columns: number) => {

@@ -23,7 +23,6 @@ const FILES: Record<string, () => string> = {
 
 let pieces = 0;
 const pace: Pace = {
-  isMemoryShort: false,
   within: (work) => work(),
   isOver: () => ++pieces % 2_000 === 0,
 };

@@ -127,7 +127,7 @@ function textOf(node: DefaultTreeAdapterTypes.Node): string {
 /** The text without white space, which blocks have between them. */
 const text = (html: string) => textOf(parseFragment(html)).replace(/\s+/g, "");
 const render = (source: string) => {
-  const { parts, ...rest } = renderMarkdown(source, { isMdx: true });
+  const { parts, ...rest } = renderMarkdown(source, true);
   return { html: parts.join(""), ...rest };
 };
 

@@ -86,7 +86,7 @@ const targets = {
 
 function pageOf(markdown: string, isMdx: boolean) {
   const html = joinHtml(
-    renderMarkdown(markdown, { isMdx }),
+    renderMarkdown(markdown, isMdx),
     (address) => resolveAddress(address, "posts/a.md", targets),
   );
   return { markdown, html };

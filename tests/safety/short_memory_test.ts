@@ -5,7 +5,6 @@ import { ObjectCache, type ObjectKind } from "../../lib/cache/object_cache.ts";
 import { renderTask } from "../../lib/content/tasks.ts";
 import { openServices } from "../../lib/services.ts";
 import { parseSettings } from "../../lib/settings.ts";
-import { startService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { TestClock } from "../test_clock.ts";
 
@@ -55,23 +54,6 @@ Deno.test("caches give up half while memory is short", async () => {
   assert(after.every((bytes, index) => bytes <= halves[index]!), `${after}`);
   assertEquals(after.map((bytes) => bytes > MIB), [true, true]);
   assertEquals(objects.peek(BLOCK, "r", "9"), MIB);
-});
-
-Deno.test("large files take half while memory is short", async () => {
-  await using service = await startService({
-    env: { CACHE_MEMORY_MB: `${CACHE_MIB}` },
-  });
-  const { fileMemory } = service.services;
-  const acquire = (client: string, mib: number) =>
-    fileMemory.acquire({ client, weight: mib * MIB });
-  using memory = taking(ENOUGH_BYTES + 1);
-  const permits = [await acquire("a", 6), await acquire("b", 10)];
-  const more = acquire("c", 5);
-  assertEquals([fileMemory.used, fileMemory.waiting], [16 * MIB, 1]);
-  memory.set(ENOUGH_BYTES);
-  permits.push(await acquire("d", 5), await more);
-  assertEquals([fileMemory.used, fileMemory.waiting], [26 * MIB, 0]);
-  for (const permit of permits) permit.release();
 });
 
 Deno.test("trim() drops at most 10,000 objects at once", () => {

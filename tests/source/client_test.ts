@@ -325,32 +325,3 @@ Deno.test("GitHubClient ends with its request", async () => {
   await assertRejects(() => requested, Error, "left");
   await gh.log.until(() => gh.log.inFlight === 0);
 });
-
-Deno.test("GitHubClient reads less at once while memory is short", async () => {
-  const address = { hostname: "127.0.0.1", port: 0, onListen() {} };
-  const body = new Uint8Array(17 << 20);
-  await using server = Deno.serve(address, () => new Response(body));
-  const url = `http://127.0.0.1:${server.addr.port}/`;
-  const request: GitHubRequest = {
-    kind: "raw",
-    url,
-    owner: "octo",
-    context: uncharged,
-    maxBytes: body.length,
-  };
-  for (const isShort of [false, true]) {
-    const clock = new TestClock();
-    const client = openClient({ clock, isMemoryShort: () => isShort });
-    const read: number[] = [];
-    const requests = [1, 2].map(async () => {
-      const { bytes, release } = await client.request(request);
-      read.push(bytes.length);
-      return release;
-    });
-    const release = await Promise.race(requests);
-    await turns(200);
-    assertEquals([isShort, read.length], [isShort, isShort ? 1 : 2]);
-    release();
-    await Promise.all(requests);
-  }
-});

@@ -29,7 +29,6 @@ export interface OpenOptions {
   readonly edge?: Edge;
   /** How many isolates share the limits. */
   readonly isolates?: number;
-  readonly isMemoryShort?: () => boolean;
 }
 
 /** Small text files, each different. */
@@ -87,13 +86,11 @@ export function recordedLog() {
 }
 
 function clientOptions(
-  { clock, tokens = [], log = silentLog, isolates = 1, ...more }: OpenOptions,
+  { clock, tokens = [], log = silentLog, isolates = 1 }: OpenOptions,
 ) {
-  const { isMemoryShort = () => false } = more;
   const shared = { clock, log, isolates: () => isolates };
   const pool = new TokenPool(tokenList(tokens), shared);
-  const others = { isMemoryShort, timeoutMs: 10_000, userAgent: "test" };
-  return { ...shared, ...others, tokens: pool };
+  return { ...shared, tokens: pool, timeoutMs: 10_000, userAgent: "test" };
 }
 
 /** Sends requests with these tokens. */

@@ -111,34 +111,6 @@ Deno.test("FairQueue passes over a client that has its share", async () => {
   await waiting;
 });
 
-Deno.test("FairQueue grants half while it is short", async () => {
-  let isShort = true;
-  const { acquire, names, queue, release } = open({
-    capacity: 100,
-    maxPerClient: 50,
-    isShort: () => isShort,
-  });
-  await acquire("a1", { weight: 20 });
-  // Half of what a client may have.
-  const own = acquire("a2", { weight: 6 });
-  await acquire("b", { weight: 30 });
-  const waiting = acquire("c", { weight: 1 });
-  assertEquals([await names(), queue.used], ["a1 b", 50]);
-  await release("a1");
-  await Promise.all([own, waiting]);
-  assertEquals(queue.used, 37);
-  // A request over the half is granted alone.
-  const large = acquire("d", { weight: 100 });
-  await release("b", "a2");
-  assertEquals([await names(), queue.used], ["a1 b a2 c", 1]);
-  await release("c");
-  await large;
-  await release("d");
-  await acquire("e", { weight: 50 });
-  isShort = false;
-  await acquire("f", { weight: 50 });
-});
-
 Deno.test("FairQueue bounds who waits, of all and of one client", async () => {
   const { acquire } = open({ maxWaiting: 4 });
   await acquire("a1");

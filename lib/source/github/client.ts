@@ -104,8 +104,6 @@ export interface GitHubClientOptions {
    * Number of isolates that share GitHub's concurrency limit. The default is 1.
    */
   isolates?: () => number;
-  /** Returns whether bodies over 8 MiB should take less memory for now. */
-  isMemoryShort?: () => boolean;
   /**
    * Called after each request with its status or the reason why it has none.
    */
@@ -161,8 +159,7 @@ export class GitHubClient {
       raw: open("raw"),
       app: open("app"),
     };
-    const { isMemoryShort = () => false } = options;
-    this.memory = bodyMemory({ ...waits, isShort: isMemoryShort });
+    this.memory = bodyMemory(waits);
   }
 
   /**
