@@ -345,8 +345,8 @@ export class CollectionsError extends Error {
 
 /**
  * Frees what the functions of a stack use. V8 keeps it as long as the error.
- * Errors are remembered for minutes, and a list of files takes up to 80 MiB. A
- * stack that was read once cannot be freed (Deno 2.9.6).
+ * Some errors are remembered for a day, and a list of files takes up to 80 MiB.
+ * A stack that was read before cannot be freed (Deno 2.9.6).
  */
 function dropFrames(error: Error): void {
   error.stack = `${error.name}: ${error.message}`;
