@@ -13,6 +13,8 @@ export interface Pace {
    * returns the results it has.
    */
   isOver(): boolean;
+  /** Whether the task is not tried again. It may free its input then. */
+  readonly isLast: boolean;
 }
 
 /**
@@ -41,13 +43,13 @@ export interface Task<Input, Output> {
  */
 export function whole<Input, Output>(
   name: string,
-  load: () => Promise<(input: Input) => Output>,
+  load: () => Promise<(input: Input, pace: Pace) => Output>,
 ): Task<Input, Output> {
   return {
     name,
     async load() {
       const work = await load();
-      return (input, pace) => pace.within(() => work(input));
+      return (input, pace) => pace.within(() => work(input, pace));
     },
     moveOutput: (output) =>
       (output instanceof Uint8Array ? [output] : Object.values(output ?? {}))
@@ -119,4 +121,5 @@ export const SMALL_BYTES = 32 * 1024;
 export const unlimited: Pace = {
   within: (work) => work(),
   isOver: () => false,
+  isLast: true,
 };

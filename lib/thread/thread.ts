@@ -7,7 +7,7 @@ import { getHeapStatistics } from "node:v8";
 import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
-import { type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
+import { LIMIT_MS, type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
 import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
@@ -22,7 +22,10 @@ export interface TaskRequest {
 /** A reply of the thread. "ready" answers null instead. */
 export type TaskReply =
   | { readonly output: unknown }
-  /** The input comes back for another try. */
+  /**
+   * The input comes back for another try. Null for long work, which is not
+   * tried again.
+   */
   | { readonly overLimit: unknown }
   /** The thread has to be replaced. */
   | { readonly isHeapFull: true }
@@ -45,6 +48,7 @@ function paceOf(limitMs: number): Pace {
   const endsAtMs = performance.now() + TURN_MS;
   return {
     isOver: () => performance.now() >= endsAtMs,
+    isLast: limitMs === LIMIT_MS.long,
     within<T>(piece: () => T): T {
       work = piece;
       try {
@@ -62,6 +66,7 @@ function paceOf(limitMs: number): Pace {
 }
 
 function replyOf(error: unknown): TaskReply {
+  if (error instanceof TimeLimitError) return { overLimit: null };
   if (error instanceof CollectionsError) {
     const { code, detail, message } = error;
     return { failure: { code, detail, message } };
@@ -101,7 +106,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     reply({ output }, moveOutput?.(output));
   } catch (error) {
     if (isHeapFull()) return reply({ isHeapFull: true });
-    if (error instanceof TimeLimitError) {
+    if (error instanceof TimeLimitError && data.limitMs !== LIMIT_MS.long) {
       return reply({ overLimit: input }, moved);
     }
     reply(replyOf(error));

@@ -12,17 +12,24 @@ const MAX_DEPTH = 32;
 
 /**
  * Returns the parsed JSON of a response. `maxValues` limits the elements of
- * lists and objects together.
+ * lists and objects together. `onDecoded` is called when the bytes are no longer
+ * needed.
  * @throws {CollectionsError} source-failed for anything else.
  */
-export function parseJson(bytes: Uint8Array, maxValues = Infinity): unknown {
+export function parseJson(
+  bytes: Uint8Array,
+  maxValues = Infinity,
+  onDecoded = () => {},
+): unknown {
   const { depth, values } = measure(bytes);
   if (depth > MAX_DEPTH || values > maxValues) {
     const state = values > maxValues ? "too long" : "nested too deeply";
     throw sourceFailed(`Cannot read "answer": it is ${state}`);
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    onDecoded();
+    return JSON.parse(text);
   } catch (error) {
     throw sourceFailed(`Cannot read "answer": it is not JSON`, {
       cause: error,

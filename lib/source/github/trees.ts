@@ -3,7 +3,7 @@
 // parsed on the content thread.
 
 import { sourceFailed } from "../../errors.ts";
-import { type Task, whole } from "../../thread/compute.ts";
+import { type Pace, type Task, whole } from "../../thread/compute.ts";
 import { type EntryKind, FileListBuilder, isListedPath } from "../file_list.ts";
 import {
   type GitMode,
@@ -11,6 +11,7 @@ import {
   type TreeObjectEntry,
 } from "../git_object_id.ts";
 import { addEntry } from "../tree_entries.ts";
+import { freeBuffer } from "../../work/memory.ts";
 import { OBJECT_ID, parseJson } from "./json.ts";
 
 const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
@@ -62,12 +63,13 @@ export const readTreeTask: Task<
  */
 function readTree(
   { answer, isRecursive }: { answer: Uint8Array; isRecursive: boolean },
+  { isLast }: Pace,
 ): TreeAnswer | null {
-  const { tree, truncated, sha } =
-    (parseJson(answer, MAX_VALUES) ?? {}) as Record<
-      string,
-      unknown
-    >;
+  const parsed = parseJson(answer, MAX_VALUES, () => {
+    // The text takes as much memory again.
+    if (isLast) freeBuffer(answer.buffer);
+  });
+  const { tree, truncated, sha } = (parsed ?? {}) as Record<string, unknown>;
   if (!Array.isArray(tree)) throw unusable("the answer has none");
   if (truncated === true && isRecursive) return null;
   if (truncated === true) {

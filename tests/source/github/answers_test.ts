@@ -5,6 +5,7 @@ import { FileList } from "../../../lib/source/file_list.ts";
 import { parseAnswer } from "../../../lib/source/github/host.ts";
 import { parseJson } from "../../../lib/source/github/json.ts";
 import { readTreeTask } from "../../../lib/source/github/trees.ts";
+import { unlimited } from "../../../lib/thread/compute.ts";
 import { inlineCompute } from "../../thread/inline_compute.ts";
 
 /**
@@ -54,6 +55,16 @@ Deno.test("readTreeTask refuses more values than a heap can hold", async () => {
     CollectionsError,
     "it is too long",
   );
+});
+
+Deno.test("readTreeTask frees its input when it is not tried again", async () => {
+  const read = await readTreeTask.load();
+  const freed = [true, false].map((isLast) => {
+    const answer = new TextEncoder().encode('{"tree":[]}');
+    read({ answer, isRecursive: true }, { ...unlimited, isLast });
+    return answer.buffer.detached;
+  });
+  assertEquals(freed, [true, false]);
 });
 
 Deno.test("readTreeTask counts files whose names are not UTF-8", async () => {
