@@ -4,6 +4,7 @@
 // deliveries cost their sender misses. Unsigned bodies over 64 KiB share a
 // memory limit with signed ones. One client gets at most half of that memory.
 
+import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Delivery } from "../content/delivery.ts";
 import { deliveryTask } from "../content/tasks.ts";
@@ -24,6 +25,13 @@ const MAX_BYTES = 25 << 20;
 /** Bodies up to this size reserve no memory. Few deliveries are larger. */
 const FREE_BYTES = 64 << 10;
 const WAIT_FOR_MEMORY_MS = 5_000;
+/** Memory for the bodies that are read at once, in bytes. */
+const BODIES = {
+  firstBytes: 2 << 20,
+  first: 12 << 20,
+  rest: MAX_BYTES - (2 << 20),
+  maxShare: 1 / 2,
+};
 /** A body must arrive at 1 MB a second or more after the first 2 s. */
 const PACE = { graceMs: 2_000, minBytesPerMs: 1_000 };
 /** Each repository is reported at most this often. */
@@ -44,7 +52,6 @@ type Change = Omit<Delivery, "former">;
 
 /** Receives deliveries and reports changed repositories. */
 export class Webhook {
-  private readonly keys: Promise<CryptoKey[]>;
   private readonly memory: BodyMemory;
   private readonly deliveries = new LRUCache<string, true>({
     max: MAX_DELIVERIES,
@@ -68,15 +75,12 @@ export class Webhook {
       onChange: (name: Change) => void;
     },
   ) {
-    const algorithm = { name: "HMAC", hash: "SHA-256" };
-    this.keys = Promise.all(options.secrets.map((secret) => {
-      const bytes = new TextEncoder().encode(secret);
-      return crypto.subtle.importKey("raw", bytes, algorithm, false, [
-        "verify",
-      ]);
-    }));
     const { clock } = options;
-    this.memory = bodyMemory({ clock, maxWaitMs: WAIT_FOR_MEMORY_MS }, 1 / 2);
+    this.memory = bodyMemory({
+      ...BODIES,
+      clock,
+      maxWaitMs: WAIT_FOR_MEMORY_MS,
+    });
   }
 
   /**
@@ -92,9 +96,15 @@ export class Webhook {
     if (signature === undefined) {
       throw refused(problem("signature-invalid", {}), context);
     }
-    const { bytes, release } = await this.read(request, context);
+    const hmacs = this.options.secrets
+      .map((secret) => createHmac("sha256", secret));
+    const { bytes, release } = await this.read(request, hmacs, context);
     try {
-      if (!await this.isSigned(bytes, signature)) {
+      // In constant time.
+      const isSigned = hmacs.some((hmac) =>
+        timingSafeEqual(hmac.digest(), Uint8Array.fromHex(signature))
+      );
+      if (!isSigned) {
         throw refused(problem("signature-invalid", {}), context);
       }
       const delivery = await parseDelivery(
@@ -133,19 +143,12 @@ export class Webhook {
     });
   }
 
-  /** Compares signatures in constant time. */
-  private async isSigned(
-    bytes: Bytes,
-    signature: string,
-  ): Promise<boolean> {
-    const hash = Uint8Array.fromHex(signature);
-    for (const key of await this.keys) {
-      if (await crypto.subtle.verify("HMAC", key, hash, bytes)) return true;
-    }
-    return false;
-  }
-
-  private async read(request: Request, context: RequestContext): Promise<Body> {
+  /** Reads a body. `hmacs` are updated with its bytes. */
+  private async read(
+    request: Request,
+    hmacs: readonly Hmac[],
+    context: RequestContext,
+  ): Promise<Body> {
     const { clock } = this.options;
     const late = new AbortController();
     const { signal } = late;
@@ -167,6 +170,7 @@ export class Webhook {
       transform(piece, controller) {
         dueAtMs += piece.length / PACE.minBytesPerMs;
         watch();
+        for (const hmac of hmacs) hmac.update(piece);
         controller.enqueue(piece);
       },
     });

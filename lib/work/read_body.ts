@@ -1,8 +1,8 @@
 // Reads the bodies of upstream responses and webhook deliveries into memory.
 // The memory for all bodies together is limited. A long body reserves its
 // announced length before more is read. It reserves its maximum if no length is
-// announced, or only that of its compressed bytes. It reserves up to 8 MiB
-// first and the remainder when it needs that, so that a few huge bodies do not
+// announced, or only that of its compressed bytes. It reserves a part of that
+// first and the remainder when it needs it, so that a few huge bodies do not
 // delay long ones.
 
 import { copyBytes } from "./bytes.ts";
@@ -13,17 +13,25 @@ import { freeBuffer } from "./memory.ts";
 const MIB = 1 << 20;
 const PIECE_BYTES = 64 << 10;
 
-const FIRST_BYTES = 8 * MIB;
-const CAPACITY = { first: 3 * FIRST_BYTES, rest: 32 * MIB };
 const MAX_WAITING = 256;
 
 /** The memory that long bodies share. */
-export type BodyMemory = Record<keyof typeof CAPACITY, FairQueue>;
+export interface BodyMemory {
+  /** How much a body reserves first, in bytes. */
+  readonly firstBytes: number;
+  readonly first: FairQueue;
+  readonly rest: FairQueue;
+}
 
-/** `maxShare` is the part of the memory that one client may have. */
+/**
+ * `first` and `rest` are the bytes for all bodies. `maxShare` is the part of
+ * them that one client may have.
+ */
 export function bodyMemory(
-  options: Pick<FairQueueOptions, "clock" | "maxWaitMs">,
-  maxShare = 1,
+  { firstBytes, first, rest, maxShare = 1, ...options }:
+    & Record<"firstBytes" | "first" | "rest", number>
+    & { maxShare?: number }
+    & Pick<FairQueueOptions, "clock" | "maxWaitMs">,
 ): BodyMemory {
   const queue = (capacity: number) =>
     new FairQueue({
@@ -32,7 +40,7 @@ export function bodyMemory(
       maxPerClient: capacity * maxShare,
       maxWaiting: MAX_WAITING,
     });
-  return { first: queue(CAPACITY.first), rest: queue(CAPACITY.rest) };
+  return { firstBytes, first: queue(first), rest: queue(rest) };
 }
 
 /**
@@ -85,6 +93,7 @@ export async function readBody(
   };
   if (body === null) return { bytes: new Uint8Array(0), release };
   const pieces = piecesOf(body);
+  const { firstBytes } = memory;
   let buffer = new Uint8Array(PIECE_BYTES);
   let length = 0;
   try {
@@ -98,10 +107,10 @@ export async function readBody(
       const needed = length + value.length;
       if (needed > most) break;
       if (needed > freeBytes && permits.length === 0) {
-        await reserve(memory.first, Math.min(most, FIRST_BYTES));
+        await reserve(memory.first, Math.min(most, firstBytes));
       }
-      if (needed > FIRST_BYTES && permits.length === 1) {
-        await reserve(memory.rest, most - FIRST_BYTES);
+      if (needed > firstBytes && permits.length === 1) {
+        await reserve(memory.rest, most - firstBytes);
       }
       if (needed > buffer.length) {
         const grown = buffer.length +
@@ -114,8 +123,8 @@ export async function readBody(
       buffer.set(value, length);
       length = needed;
       if (done || isEnough?.(buffer.subarray(0, length))) {
-        permits[0]?.resize(Math.min(length, FIRST_BYTES));
-        permits[1]?.resize(length - FIRST_BYTES);
+        permits[0]?.resize(Math.min(length, firstBytes));
+        permits[1]?.resize(length - firstBytes);
         return { bytes: await resized(buffer, length, { signal }), release };
       }
       // All decompressed pieces may already be available. Reading them runs

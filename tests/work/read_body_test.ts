@@ -25,7 +25,13 @@ type Options = Partial<Parameters<typeof readBody>[1]> & {
 
 function open() {
   const clock = new TestClock();
-  const memory = bodyMemory({ maxWaitMs: 10_000, clock });
+  const memory = bodyMemory({
+    firstBytes: 8 * MIB,
+    first: 24 * MIB,
+    rest: 32 * MIB,
+    maxWaitMs: 10_000,
+    clock,
+  });
   const used = () => memory.first.used + memory.rest.used;
   const waits: boolean[] = [];
   const onWait = (isWaiting: boolean) => waits.push(isWaiting);

@@ -114,6 +114,8 @@ export interface GitHubClientOptions {
 
 type Result = number | "network" | "timeout" | "aborted";
 
+/** Memory for the bodies that are read at once, in bytes. */
+const BODIES = { firstBytes: 8 << 20, first: 24 << 20, rest: 32 << 20 };
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
@@ -159,7 +161,7 @@ export class GitHubClient {
       raw: open("raw"),
       app: open("app"),
     };
-    this.memory = bodyMemory(waits);
+    this.memory = bodyMemory({ ...BODIES, ...waits });
   }
 
   /**
