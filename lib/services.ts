@@ -49,7 +49,7 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
  * and released after its last byte is sent.
  */
 const RESPONSE_MEMORY = {
-  capacity: 48 << 20,
+  capacity: 32 << 20,
   maxPerClient: 24 << 20,
   maxWaiting: 256,
   maxWaitMs: 10_000,
@@ -59,8 +59,8 @@ const RESPONSE_MEMORY = {
  * reserved before they are read.
  */
 const FILE_MEMORY = {
-  capacity: 32 << 20,
-  maxPerClient: 16 << 20,
+  capacity: 24 << 20,
+  maxPerClient: 12 << 20,
   maxWaiting: 256,
   maxWaitMs: 60_000,
 };

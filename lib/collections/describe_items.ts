@@ -26,7 +26,12 @@ import { type FileList, inPathOrder } from "../source/file_list.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
-import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
+import {
+  type ReadContext,
+  repositoryOf,
+  runJob,
+  SMALL_ANSWER_BYTES,
+} from "./read_context.ts";
 import {
   type ContentFile,
   contentRef,
@@ -64,12 +69,13 @@ interface Page {
 /** Maximum size of a JSON response. */
 export const MAX_JSON_BYTES = 16 << 20;
 /**
- * Upper bound for an item without its contents. Two URLs encode its path of at
- * most 4,096 bytes.
+ * Estimated size of an item without its contents. Its name, slug and URLs
+ * repeat its path. A page that needs more is written again.
  */
-const MAX_ITEM_BYTES = 40 * 1024;
+const LIKELY_BYTES = { item: 512, perPathCharacter: 8 };
+const MORE_BYTES = 8;
 /**
- * Estimated size of an item beyond its path. Small pages of plain items are
+ * Estimated size of a plain item beyond its path. Small pages of plain items are
  * written on the thread that serves requests.
  */
 const WRITTEN_BYTES = 256;
@@ -277,8 +283,9 @@ function fail(file: DescribedFile, error: Error) {
  * Returns how many bytes of JSON an item with these contents likely takes. Few
  * files need the maximum. Escapes and URLs can multiply their size.
  */
-export const likelyBytes = (contentBytes: number): number =>
-  MAX_ITEM_BYTES + 4 * contentBytes;
+export const likelyBytes = (path: string, contentBytes: number): number =>
+  LIKELY_BYTES.item + LIKELY_BYTES.perPathCharacter * path.length +
+  4 * contentBytes;
 
 /**
  * A client may have 24 MiB for large responses. Its other responses need room
@@ -343,14 +350,15 @@ async function describeFiles(
     );
   };
   const likely = files.reduce(
-    (sum, { bytes, rendered }) =>
-      sum + likelyBytes((bytes?.length ?? 0) + (rendered?.length ?? 0)),
+    (sum, { path, bytes, rendered }) =>
+      sum + likelyBytes(path, (bytes?.length ?? 0) + (rendered?.length ?? 0)),
     0,
   );
-  const described = await describeWithin(Math.min(likely, maxBytes));
-  return described.isCut && likely < maxBytes
-    ? await describeWithin(maxBytes)
-    : described;
+  let budget = Math.max(likely, SMALL_ANSWER_BYTES - contentBytes);
+  for (;; budget *= MORE_BYTES) {
+    const described = await describeWithin(Math.min(budget, maxBytes));
+    if (!described.isCut || budget >= maxBytes) return described;
+  }
 }
 
 function itemError(error: Error): NonNullable<DescribedFile["error"]> {

@@ -49,8 +49,8 @@ export interface ReadContext {
   /** Memory for large files that the content thread works on. */
   readonly fileMemory: FairQueue;
   /**
-   * Reserves memory before a part of the response is made. Does nothing if as
-   * much is reserved already.
+   * Reserves memory before a part of the response is made. Does nothing for
+   * {@linkcode SMALL_ANSWER_BYTES}, or if as much is reserved already.
    * @throws what {@linkcode FairQueue.acquire} throws.
    */
   reserveBytes(bytes: number): Promise<void>;
@@ -69,6 +69,8 @@ export interface Answer {
   readonly cacheForMs?: number;
 }
 
+/** Answers up to this size reserve no memory. */
+export const SMALL_ANSWER_BYTES = 64 << 10;
 /** Maximum folders that one request or one background listing reads. */
 const MAX_TREE_READS = 2_000;
 /** Longer inputs take longer than the first try of a linear task may. */

@@ -73,7 +73,7 @@ export async function readItem(
       });
     }
     // The file stays in memory while its JSON is written.
-    const jsonBytes = Math.min(likelyBytes(size), maxJsonBytes(read));
+    const jsonBytes = Math.min(likelyBytes(path, size), maxJsonBytes(read));
     await read.reserveBytes(isRaw ? size : memoryFor(size, jsonBytes));
   };
   const file: ContentFile = { path, id, size };

@@ -4,7 +4,11 @@
 // fails, it sends the response for the older commit.
 
 import { linkHeader, responseKey } from "../api/parameters.ts";
-import type { Answer, ReadContext } from "../collections/read_context.ts";
+import {
+  type Answer,
+  type ReadContext,
+  SMALL_ANSWER_BYTES,
+} from "../collections/read_context.ts";
 import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
 import {
@@ -261,7 +265,7 @@ async function makeBody(
     treeReads: { count: 0 },
     fileMemory,
     async reserveBytes(weight) {
-      if (weight <= reservedBytes) return;
+      if (weight <= Math.max(reservedBytes, SMALL_ANSWER_BYTES)) return;
       // Release the memory before waiting for more. Otherwise requests with
       // parts of the memory would wait for each other.
       memory?.release();

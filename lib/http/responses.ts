@@ -5,6 +5,7 @@
 import { acceptsEncodings, eTag } from "@std/http";
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { SMALL_ANSWER_BYTES } from "../collections/read_context.ts";
 import { FRESH_FOR_MS, HELD_FOR_MS } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 
@@ -52,8 +53,6 @@ const COMPRESSIBLE =
   /^text\/|json|xml|javascript|typescript|toml|yaml|image\/svg/;
 const GZIP_SLICE_BYTES = 16 * 1024;
 const HASH_PIECE_BYTES = 512 * 1024;
-/** Larger bodies are sent in pieces and reserve memory meanwhile. */
-const MAX_WHOLE_BYTES = 64 << 10;
 
 export const JSON_TYPE = "application/json";
 /** Keeps browsers from running anything in a body. */
@@ -96,11 +95,11 @@ export async function readyBody(
     headers?: HeaderRecord;
   },
 ): Promise<ReadyBody> {
-  const etag = bytes.length > MAX_WHOLE_BYTES
+  const etag = bytes.length > SMALL_ANSWER_BYTES
     ? await eTagInPieces(bytes)
     : await eTag(bytes);
   const headers = { ...COMMON_HEADERS, ...own, vary: "Accept-Encoding" };
-  const isText = bytes.length <= MAX_WHOLE_BYTES &&
+  const isText = bytes.length <= SMALL_ANSWER_BYTES &&
     bytes.every((byte) => byte < 0x80);
   const content = isText ? new TextDecoder().decode(bytes) : bytes;
   const length = String(bytes.length);
@@ -212,7 +211,7 @@ export function negotiateBody(
   ]);
   const { content } = coded;
   const isLarge = typeof content !== "string" &&
-    content.length > MAX_WHOLE_BYTES;
+    content.length > SMALL_ANSWER_BYTES;
   const large = isLarge && knownTag === null && method !== "HEAD"
     ? content
     : null;

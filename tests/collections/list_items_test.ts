@@ -4,7 +4,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
-import { memoryFor } from "../../lib/collections/describe_items.ts";
+import {
+  likelyBytes,
+  memoryFor,
+} from "../../lib/collections/describe_items.ts";
 import { listItems } from "../../lib/collections/list_items.ts";
 import type {
   Answer,
@@ -211,7 +214,8 @@ Deno.test("listItems() reads no front matter of a file over the cap", async () =
 });
 
 Deno.test("listItems() reserves memory before it builds the page", async () => {
-  const source = new MemorySource(posts(200, () => "x"));
+  const files = posts(200, () => "x");
+  const source = new MemorySource(files);
   const compute = new WatchedCompute();
   source.compute = compute;
   const reserved: number[] = [];
@@ -224,7 +228,8 @@ Deno.test("listItems() reserves memory before it builds the page", async () => {
   for (const query of ["limit=200", "limit=200&filter[name]=*.md"]) {
     await rejects(list(query, busy), "service-busy");
   }
-  assertEquals(reserved, [200 * 40 * 1024, 200 * 40 * 1024]);
+  const likely = files.reduce((sum, [path]) => sum + likelyBytes(path, 0), 0);
+  assertEquals(reserved, [likely, likely]);
   assertEquals(compute.runs.filter(({ task }) => task === "describe"), []);
   assertEquals(source.counts.blobs, 0);
 });
@@ -241,7 +246,8 @@ Deno.test("readItem() reserves a file and its JSON before it reads it", async ()
   });
   await rejects(item("path=posts/a.md", busy), "service-busy");
   await rejects(item("path=posts/a.md&format=raw", busy), "service-busy");
-  assertEquals(reserved, [size + 40 * 1024 + 4 * size, size]);
+  const path = "posts/a.md";
+  assertEquals(reserved, [size + likelyBytes(path, size), size]);
   assertEquals(source.counts.blobs, 0);
   // A client may have 24 MiB.
   assertEquals(memoryFor(10 * size, 16 * size), 20 * size);

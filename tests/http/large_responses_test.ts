@@ -3,6 +3,7 @@
 // body.
 
 import { assert, assertEquals } from "@std/assert";
+import { likelyBytes } from "../../lib/collections/describe_items.ts";
 import { LargeBodies, pacedBody } from "../../lib/http/paced_body.ts";
 import { yieldToEventLoop } from "../../lib/work/clock.ts";
 import { FairQueue } from "../../lib/work/fair_queue.ts";
@@ -115,7 +116,27 @@ Deno.test("a file and its JSON reserve their memory once", async () => {
   };
   const size = 1.5 * MIB;
   await read(await site.send(itemPath({ path: "plain/d.md" })));
-  assertEquals(weights, [size + 40 * 1024 + 4 * size]);
+  assertEquals(weights, [size + likelyBytes("plain/d.md", size)]);
+});
+
+Deno.test("small responses do not wait for memory", async () => {
+  await using site = await start({
+    ...FILES,
+    ...Object.fromEntries(
+      Array.from({ length: 30 }, (_, n) => [`many/${n}.md`, `# ${n}`]),
+    ),
+  });
+  const { memory } = site;
+  using _all = await memory.acquire({ client: "b", weight: MAX_BYTES });
+  for (
+    const path of [
+      listPath({ collection: "many" }),
+      listPath({ collection: "many", sort: "-frontMatter.date" }),
+      itemPath({ path: "many/1.md" }),
+    ]
+  ) assertEquals([path, (await site.send(path)).status], [path, 200]);
+  const large = await site.send(itemPath({ path: "posts/a.md" }));
+  assertEquals(large.status, 503);
 });
 
 Deno.test("responses that find no memory are busy, small ones not", async () => {
