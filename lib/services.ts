@@ -49,13 +49,13 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
  * and released after its last byte is sent.
  */
 const RESPONSE_MEMORY = {
-  capacity: 32 << 20,
-  maxPerClient: 24 << 20,
+  capacity: 40 << 20,
+  maxPerClient: 20 << 20,
   maxWaiting: 256,
   maxWaitMs: 10_000,
 };
 /**
- * Memory for files over 4 MiB that the content thread works on, in bytes. It is
+ * Memory for files over 2 MiB that the content thread works on, in bytes. It is
  * reserved before they are read.
  */
 const FILE_MEMORY = {

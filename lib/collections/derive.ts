@@ -22,7 +22,7 @@ import {
  * Limits for files that are read together. They bound memory and still fill
  * several batches.
  */
-const CHUNK = { maxFiles: 400, maxBytes: 4 << 20 };
+const CHUNK = { maxFiles: 400, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
 

@@ -70,10 +70,9 @@ interface Page {
 export const MAX_JSON_BYTES = 16 << 20;
 /**
  * Estimated size of an item without its contents. Its name, slug and URLs
- * repeat its path. A page that needs more is written again.
+ * repeat its path.
  */
 const LIKELY_BYTES = { item: 512, perPathCharacter: 8 };
-const MORE_BYTES = 8;
 /**
  * Estimated size of a plain item beyond its path. Small pages of plain items are
  * written on the thread that serves requests.
@@ -280,17 +279,14 @@ function fail(file: DescribedFile, error: Error) {
 }
 
 /**
- * Returns how many bytes of JSON an item with these contents likely takes. Few
- * files need the maximum. Escapes and URLs can multiply their size.
+ * Returns how many bytes of JSON an item with these contents likely takes.
+ * Escapes and URLs can make it larger. A page that needs more is written again.
  */
 export const likelyBytes = (path: string, contentBytes: number): number =>
   LIKELY_BYTES.item + LIKELY_BYTES.perPathCharacter * path.length +
   4 * contentBytes;
 
-/**
- * A client may have 24 MiB for large responses. Its other responses need room
- * beside the largest one.
- */
+/** What a client may have for large responses. */
 const MAX_RESERVED_BYTES = 20 << 20;
 
 /** Returns the bytes to reserve for contents and the JSON that carries them. */
@@ -354,11 +350,11 @@ async function describeFiles(
       sum + likelyBytes(path, (bytes?.length ?? 0) + (rendered?.length ?? 0)),
     0,
   );
-  let budget = Math.max(likely, SMALL_ANSWER_BYTES - contentBytes);
-  for (;; budget *= MORE_BYTES) {
-    const described = await describeWithin(Math.min(budget, maxBytes));
-    if (!described.isCut || budget >= maxBytes) return described;
-  }
+  const first = Math.max(likely, SMALL_ANSWER_BYTES - contentBytes);
+  const described = await describeWithin(Math.min(first, maxBytes));
+  return described.isCut && first < maxBytes
+    ? await describeWithin(Math.min(described.neededBytes, maxBytes))
+    : described;
 }
 
 function itemError(error: Error): NonNullable<DescribedFile["error"]> {

@@ -79,6 +79,8 @@ export interface Description {
   readonly json: Uint8Array<ArrayBuffer>;
   /** Whether some contents did not fit. */
   readonly isCut: boolean;
+  /** The maximum that takes everything in. */
+  readonly neededBytes: number;
 }
 
 /**
@@ -106,8 +108,11 @@ export function describe(input: DescribeInput): Description | Missing {
     (left, json) => left - Buffer.byteLength(json),
     maxBytes,
   );
-  if (bytesLeft < 0) return { json: encoder.encode(""), isCut: true };
+  if (bytesLeft < 0) {
+    return { json: encoder.encode(""), isCut: true, neededBytes: Infinity };
+  }
   let isCut = false;
+  let neededBytes = maxBytes - bytesLeft;
   const htmlOf = htmlJoiner(input);
   const inOrder = inPathOrder(
     files.map((file, index) => ({ file, index, path: file.path })),
@@ -118,6 +123,7 @@ export function describe(input: DescribeInput): Description | Missing {
     if (Object.keys(contents).length === 0) continue;
     bytesLeft += Buffer.byteLength(items[index]!);
     let json = jsonOf({ ...own[index], ...contents });
+    neededBytes += Buffer.byteLength(json) - Buffer.byteLength(items[index]!);
     if (Buffer.byteLength(json) > bytesLeft) {
       isCut = true;
       const { detail } = pageTooLarge(file.path, maxBytes);
@@ -127,7 +133,7 @@ export function describe(input: DescribeInput): Description | Missing {
     bytesLeft -= Buffer.byteLength(json);
     items[index] = json;
   }
-  return { json: encoder.encode(items.join()), isCut };
+  return { json: encoder.encode(items.join()), isCut, neededBytes };
 }
 
 /** The fields of a file that need none of its bytes. */

@@ -2,7 +2,8 @@
 // signature was verified. Only the names of the repository and the branch are
 // read from it. Each repository is reported at most once a second. Unsigned
 // deliveries cost their sender misses. Unsigned bodies over 64 KiB share a
-// memory limit with signed ones. One client gets at most half of that memory.
+// memory limit with signed ones. One client gets at most a quarter of that
+// memory, or as much as a single body needs.
 
 import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -10,7 +11,11 @@ import type { Delivery } from "../content/delivery.ts";
 import { deliveryTask } from "../content/tasks.ts";
 import type { Clock } from "../work/clock.ts";
 import { CollectionsError, invalidParameters, problem } from "../errors.ts";
-import { repositoryKey, type RequestContext } from "../source/source.ts";
+import {
+  BYTES_PER_PROCESSOR_MS,
+  repositoryKey,
+  type RequestContext,
+} from "../source/source.ts";
 import type { Compute, RunOptions } from "../thread/compute.ts";
 import {
   type Body,
@@ -30,9 +35,12 @@ const BODIES = {
   firstBytes: 2 << 20,
   first: 12 << 20,
   rest: MAX_BYTES - (2 << 20),
-  maxShare: 1 / 2,
+  maxShare: 1 / 4,
 };
-/** A body must arrive at 1 MB a second or more after the first 2 s. */
+/**
+ * A body must arrive at 1 MB a second or more. It may pause for 2 s, however
+ * fast it was before.
+ */
 const PACE = { graceMs: 2_000, minBytesPerMs: 1_000 };
 /** Each repository is reported at most this often. */
 const REPORT_EVERY_MS = 1_000;
@@ -168,9 +176,13 @@ export class Webhook {
     const counting = new TransformStream<Bytes, Bytes>({
       start,
       transform(piece, controller) {
-        dueAtMs += piece.length / PACE.minBytesPerMs;
+        dueAtMs = Math.min(
+          dueAtMs + piece.length / PACE.minBytesPerMs,
+          clock.monotonicMs() + PACE.graceMs,
+        );
         watch();
         for (const hmac of hmacs) hmac.update(piece);
+        context.charge(piece.length / BYTES_PER_PROCESSOR_MS);
         controller.enqueue(piece);
       },
     });

@@ -115,7 +115,12 @@ export interface GitHubClientOptions {
 type Result = number | "network" | "timeout" | "aborted";
 
 /** Memory for the bodies that are read at once, in bytes. */
-const BODIES = { firstBytes: 8 << 20, first: 16 << 20, rest: 32 << 20 };
+const BODIES = {
+  firstBytes: 4 << 20,
+  first: 16 << 20,
+  rest: 36 << 20,
+  maxShare: 1 / 2,
+};
 const SECONDARY_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 const LIMIT_MESSAGE = /rate limit|abuse detection/i;
