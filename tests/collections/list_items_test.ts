@@ -234,6 +234,25 @@ Deno.test("listItems() reserves memory before it builds the page", async () => {
   assertEquals(source.counts.blobs, 0);
 });
 
+Deno.test("listItems() writes a page once more with what it needs", async () => {
+  const head = `---\nt: ${"x".repeat(2_000)}\n---\n`;
+  const source = new MemorySource(posts(200, () => head));
+  const reserved: number[] = [];
+  const read = source.read("a", {
+    reserveBytes(bytes) {
+      reserved.push(bytes);
+      return Promise.resolve();
+    },
+  });
+  const { body } = await list("limit=200&includeFrontMatter=true", read);
+  const needed = body.items.reduce(
+    (sum, item) => sum + JSON.stringify(item).length,
+    0,
+  );
+  assertEquals(reserved.at(-1), needed);
+  assert(reserved[0]! < needed);
+});
+
 Deno.test("readItem() reserves a file and its JSON before it reads it", async () => {
   const size = 1 << 20;
   const source = new MemorySource([["posts/a.md", "x".repeat(size)]]);

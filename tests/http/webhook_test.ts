@@ -286,6 +286,19 @@ Deno.test("a body must arrive at 1 MB a second", async () => {
   }
 });
 
+Deno.test("a body may pause for 2 s, however fast it was before", async () => {
+  for (const [pauseMs, status] of [[1_900, 202], [2_100, 401]] as const) {
+    await using service = await startService({ env: ENV });
+    const { send, init } = slowDelivery(3_000_000, 2_900_000);
+    const answer = service.send(PATH, init);
+    await turns(50);
+    service.clock.advance(pauseMs);
+    await turns(20);
+    send(100_000);
+    assertEquals([pauseMs, (await answer).status], [pauseMs, status]);
+  }
+});
+
 Deno.test("stalled bodies of a client leave memory to others", async () => {
   await using service = await startService({ env: ENV });
   const size = 2 << 20;
