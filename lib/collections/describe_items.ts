@@ -62,6 +62,8 @@ interface Page {
   } | null;
   /** Maximum size of the items as JSON. */
   maxBytes: number;
+  /** How long the response is beside the items. */
+  aroundBytes: number;
   /** Files that were read already. */
   blobs?: Blobs | undefined;
 }
@@ -295,7 +297,8 @@ export const memoryFor = (contentBytes: number, jsonBytes: number): number =>
 
 async function describeFiles(
   files: readonly DescribedFile[],
-  { fields, folder, linkTemplate, linked, maxBytes, needs, blobs }: Page,
+  { fields, folder, linkTemplate, linked, maxBytes, aroundBytes, needs, blobs }:
+    Page,
   read: ReadContext,
 ): Promise<Description> {
   const { baseUrl, snapshot, source } = read;
@@ -322,7 +325,7 @@ async function describeFiles(
     0,
   );
   const describeWithin = async (maxBytes: number) => {
-    await read.reserveBytes(memoryFor(contentBytes, maxBytes));
+    await read.reserveBytes(memoryFor(contentBytes, maxBytes + aroundBytes));
     return await runOverFrontMatter(
       read,
       describeTask,
@@ -350,7 +353,8 @@ async function describeFiles(
       sum + likelyBytes(path, (bytes?.length ?? 0) + (rendered?.length ?? 0)),
     0,
   );
-  const first = Math.max(likely, SMALL_ANSWER_BYTES - contentBytes);
+  const free = SMALL_ANSWER_BYTES - contentBytes - aroundBytes;
+  const first = Math.max(likely, free);
   const described = await describeWithin(Math.min(first, maxBytes));
   return described.isCut && first < maxBytes
     ? await describeWithin(Math.min(described.neededBytes, maxBytes))

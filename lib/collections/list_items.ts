@@ -85,6 +85,7 @@ export async function listItems(
     folder,
     linked: { folder, files: listed },
     maxBytes: MAX_JSON_BYTES - 3 * (head.length + tail.length) - files.length,
+    aroundBytes: head.length + tail.length,
   }, read);
   if (isCut && json.length === 0) throw tooLarge(folder.path, limit);
   const cacheForMs = Math.min(described.cacheForMs, selected.cacheForMs);

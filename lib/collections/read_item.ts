@@ -117,6 +117,7 @@ async function itemBody(
     folder: null,
     linked: hasLinks ? { folder, files: await listFiles(folder, read) } : null,
     maxBytes,
+    aroundBytes: neighbors?.json.length ?? 0,
     blobs: new Map([[contentRef(file).id, bytes]]),
   }, read);
   if (isCut) {
@@ -204,6 +205,7 @@ async function neighborsOf(
     fields: ["name", "path", "slug", "contentUrl", "frontMatter"],
     folder,
     maxBytes: MAX_JSON_BYTES,
+    aroundBytes: 0,
   }, read);
   const items = JSON.parse(`[${new TextDecoder().decode(json)}]`);
   const [previous, next] = files.map((file) => {
