@@ -76,7 +76,7 @@ export const MAX_JSON_BYTES = 16 << 20;
  */
 const LIKELY_BYTES = { item: 512, perPathCharacter: 8 };
 /**
- * Estimated size of a plain item beyond its path. Small pages of plain items are
+ * Estimated size of a plain item beyond its path. Small pages of them are
  * written on the thread that serves requests.
  */
 const WRITTEN_BYTES = 256;

@@ -121,9 +121,10 @@ export function describe(input: DescribeInput): Description | Missing {
     const frontMatter: FrontMatter = JSON.parse(texts[index]!);
     const contents = contentsOf(file, frontMatter, htmlOf);
     if (Object.keys(contents).length === 0) continue;
-    bytesLeft += Buffer.byteLength(items[index]!);
+    const ownBytes = Buffer.byteLength(items[index]!);
+    bytesLeft += ownBytes;
     let json = jsonOf({ ...own[index], ...contents });
-    neededBytes += Buffer.byteLength(json) - Buffer.byteLength(items[index]!);
+    neededBytes += Buffer.byteLength(json) - ownBytes;
     if (Buffer.byteLength(json) > bytesLeft) {
       isCut = true;
       const { detail } = pageTooLarge(file.path, maxBytes);

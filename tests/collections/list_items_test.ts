@@ -270,7 +270,7 @@ Deno.test("readItem() reserves a file and its JSON before it reads it", async ()
   const path = "posts/a.md";
   assertEquals(reserved, [size + likelyBytes(path, size), size]);
   assertEquals(source.counts.blobs, 0);
-  // A client may have 24 MiB.
+  // A client may have 20 MiB.
   assertEquals(memoryFor(10 * size, 16 * size), 20 * size);
 });
 

@@ -12,8 +12,8 @@ const MAX_DEPTH = 32;
 
 /**
  * Returns the parsed JSON of a response. `maxValues` limits the elements of
- * lists and objects together. `onDecoded` is called when the bytes are no longer
- * needed.
+ * lists and objects together. `onDecoded` is called when the bytes are not
+ * needed any longer.
  * @throws {CollectionsError} source-failed for anything else.
  */
 export function parseJson(
