@@ -64,12 +64,12 @@ const FILE_MEMORY = {
   maxWaiting: 256,
   maxWaitMs: 60_000,
 };
-/**
- * While the process has more than this beside its cache, long work waits and
- * the cache keeps at most half of its limit. The promised 512 MiB then have
- * room for the heap of a content thread.
- */
-const MEMORY_BESIDE_CACHE_BYTES = 320 << 20;
+/** What the process should have at most beside its cache. */
+const MEMORY_BESIDE_CACHE_BYTES = 512 << 20;
+/** With less left than this, caches give up what they need least. */
+const TRIM_BELOW_BYTES = 192 << 20;
+/** With less left than this, large things share half of their memory. */
+const SHORT_BELOW_BYTES = 96 << 20;
 /**
  * A ref that only a cache in front requests is checked this often. With a
  * webhook the checks find only what it missed.
@@ -115,11 +115,12 @@ export async function openServices(
   }
   const log = parts.log ??
     new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
-  const isMemoryShort = () =>
-    Deno.memoryUsage().rss >
-      isolates() * (MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes);
+  const memoryLeft = () =>
+    MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes -
+    Deno.memoryUsage().rss / isolates();
+  const isMemoryShort = () => memoryLeft() < SHORT_BELOW_BYTES;
   const threads = new ContentThreads(
-    { clock, log, isMemoryShort },
+    { clock, log, memoryLeft },
     navigator.hardwareConcurrency,
   );
   const { compute = threads } = parts;
@@ -180,6 +181,7 @@ export async function openServices(
   const github = new CachedSource(
     new GitHubSource({
       isolates,
+      isMemoryShort,
       addresses: config.github,
       tokens,
       compute,
@@ -247,8 +249,16 @@ export async function openServices(
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
   });
-  const responseMemory = new FairQueue({ ...RESPONSE_MEMORY, clock });
-  const fileMemory = new FairQueue({ ...FILE_MEMORY, clock });
+  const responseMemory = new FairQueue({
+    ...RESPONSE_MEMORY,
+    isShort: isMemoryShort,
+    clock,
+  });
+  const fileMemory = new FairQueue({
+    ...FILE_MEMORY,
+    isShort: isMemoryShort,
+    clock,
+  });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),
@@ -323,15 +333,17 @@ export async function openServices(
       return { store: await probe.answer === null ? "failed" : "ok", source };
     },
     /**
-     * Checks refs in use before they are due. Has the caches keep at most half
-     * of their limit while the process has little memory left. Call it about
-     * every second. Never throws. Without a token no check is sent ahead of
+     * Checks refs in use before they are due. While the process has little
+     * memory left, has the caches keep at most half of their limit and the
+     * content threads forget what they have not used lately. Call it about every
+     * second. Never throws. Without a token no check is sent ahead of
      * need because it costs quota or a query that the Git host may limit.
      */
     async everySecond() {
-      if (isMemoryShort()) {
+      if (memoryLeft() < TRIM_BELOW_BYTES) {
         objects.trim();
         responses.trim();
+        threads.forget();
       }
       await github.refs.refreshDue(({ owner }) =>
         tokens.isReady("core", owner)

@@ -1,7 +1,7 @@
 // Derives the front matter of files. The content thread keeps it.
 
 import { type Pace, TimeLimitError } from "../thread/compute.ts";
-import { FAILURE_TTL_MS, keepDerived } from "./derived.ts";
+import { keepDerived, keepFailure } from "./derived.ts";
 import { textOf } from "./file_text.ts";
 import { type FrontMatter, readFrontMatter } from "./front_matter.ts";
 import type { DataFormat } from "./parse_data.ts";
@@ -63,7 +63,7 @@ export function derive(
     }
     const message = "The text takes too long to parse";
     const slow: FrontMatter = { frontMatterError: { message, line: 1 } };
-    keepDerived(repository, id, JSON.stringify(slow), FAILURE_TTL_MS);
+    keepFailure(repository, id, JSON.stringify(slow));
   });
 }
 

@@ -2,6 +2,7 @@
 // text by repository and blob id. The size of text is known and not estimated.
 
 import { LRUCache } from "lru-cache";
+import { Kept } from "./kept.ts";
 
 /**
  * A list has up to 16 Mi characters of front matter in 20,000 entries. V8 may
@@ -13,6 +14,7 @@ const ENTRY_BYTES = 200;
  * A busy machine may cause a failure, so failures are kept for a short time.
  */
 export const FAILURE_TTL_MS = 5 * 60_000;
+const MAX_FAILURES = 20_000;
 
 /**
  * The result of a task whose thread lacks front matter. `missing` has the
@@ -22,10 +24,13 @@ export interface Missing {
   readonly missing: readonly number[];
 }
 
-// Each thread has its own cache. All tasks of the thread share it.
-const texts = new LRUCache<string, string>({
-  maxSize: MAX_BYTES,
-  sizeCalculation: (text, key) => 2 * text.length + key.length + ENTRY_BYTES,
+const texts = new Kept<string>({
+  maxBytes: MAX_BYTES,
+  sizeOf: (text, key) => 2 * text.length + key.length + ENTRY_BYTES,
+});
+const failures = new LRUCache<string, string>({
+  max: MAX_FAILURES,
+  ttl: FAILURE_TTL_MS,
 });
 
 /** Returns a `FrontMatter` as JSON, or undefined if it has to be derived. */
@@ -33,18 +38,24 @@ export function derivedText(
   repository: string,
   id: string,
 ): string | undefined {
-  return texts.get(`${repository}\n${id}`);
+  const key = `${repository}\n${id}`;
+  return texts.get(key) ?? failures.get(key);
 }
 
-/**
- * Keeps a `FrontMatter` as JSON. `ttl` is in ms. 0 keeps it while there is
- * room.
- */
+/** Keeps a `FrontMatter` as JSON. */
 export function keepDerived(
   repository: string,
   id: string,
   text: string,
-  ttl = 0,
 ): void {
-  texts.set(`${repository}\n${id}`, text, { ttl });
+  texts.set(`${repository}\n${id}`, text);
+}
+
+/** Keeps why a file has no `FrontMatter`, as JSON, for five minutes. */
+export function keepFailure(
+  repository: string,
+  id: string,
+  text: string,
+): void {
+  failures.set(`${repository}\n${id}`, text);
 }

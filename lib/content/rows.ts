@@ -3,13 +3,13 @@
 
 import { Buffer } from "node:buffer";
 import { CsvError, parse as parseCsv } from "csv-parse/sync";
-import { LRUCache } from "lru-cache";
 import type { FacetsBody } from "../api/contract.ts";
 import { collectionTooLarge, problem } from "../errors.ts";
 import type { Pace } from "../thread/compute.ts";
 import { countFacets } from "./facets.ts";
 import { project } from "./fields.ts";
 import { textOf } from "./file_text.ts";
+import { Kept } from "./kept.ts";
 import { parseFilters } from "./filter.ts";
 import { DataError, parseData, parseJson } from "./parse_data.ts";
 import {
@@ -84,9 +84,9 @@ interface Row {
   readonly data: PlainValue;
 }
 
-const tables = new LRUCache<string, { rows: readonly Row[]; size: number }>({
-  maxSize: MAX_KEPT_BYTES,
-  sizeCalculation: ({ size }) => size + 1,
+const tables = new Kept<{ rows: readonly Row[]; size: number }>({
+  maxBytes: MAX_KEPT_BYTES,
+  sizeOf: ({ size }) => size + 1,
 });
 const keyOf = ({ repository, path, id, infers }: RowsName) =>
   `${repository}\n${id} ${infers} ${path}`;
@@ -106,7 +106,7 @@ export function parseTable(input: TableInput): void {
   try {
     const text = textOf(bytes);
     if (text === null) throw new DataError("It is not UTF-8 text", 1);
-    while (tables.calculatedSize + bytes.length >= MAX_KEPT_BYTES) tables.pop();
+    while (tables.bytes + bytes.length >= MAX_KEPT_BYTES) tables.pop();
     const rows = rowsOf(text.replace(/^\ufeff/, ""), path, infers);
     if (rows.length > MAX_ROWS) {
       const why = `it has more than ${MAX_ROWS} rows`;

@@ -5,7 +5,6 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { deflateSync, inflateSync } from "node:zlib";
-import { LRUCache } from "lru-cache";
 import { collectionTooLarge } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
 import type { Pace } from "../thread/compute.ts";
@@ -20,6 +19,7 @@ import { derivedText, keepDerived, type Missing } from "./derived.ts";
 import { derivedKey, fileName, needsReading } from "./file_names.ts";
 import { splitFenced, textOf } from "./file_text.ts";
 import type { FrontMatter } from "./front_matter.ts";
+import { Kept } from "./kept.ts";
 import { parseLfsPointer } from "./lfs_pointer.ts";
 import type { PlainValue } from "./plain_value.ts";
 import {
@@ -80,15 +80,13 @@ interface SearchIndex {
   last: number;
 }
 
-const indexes = new LRUCache<string, SearchIndex>({
-  maxSize: MAX_INDEX_BYTES,
-  sizeCalculation: ({ db }) => {
+const indexes = new Kept<SearchIndex>({
+  maxBytes: MAX_INDEX_BYTES,
+  sizeOf: ({ db }) => {
     const { page_count } = db.prepare("PRAGMA page_count").get()!;
     return Math.max(Number(page_count) * PAGE_BYTES, MIN_INDEX_BYTES);
   },
-  dispose: ({ db }, _, reason) => {
-    if (reason !== "set") db.close();
-  },
+  dispose: ({ db }) => db.close(),
 });
 
 /** The text files of a collection, and what to find in them. */

@@ -118,3 +118,12 @@ export const deliveryTask: Task<
   ),
   moveInput: ({ body }) => [body.buffer],
 };
+
+/**
+ * Forgets what no task has used for so many ms. Returns its bytes. It is short,
+ * and a time limit could end it between two steps that belong together.
+ */
+export const forgetTask: Task<number, number> = {
+  name: "forget",
+  load: async () => (await import("./kept.ts")).forgetUnused,
+};

@@ -4,13 +4,15 @@
 // the full limit when no short work of other clients waits.
 
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
-import { CollectionsError, type ProblemCode } from "../errors.ts";
+import { CollectionsError, type ProblemCode, serviceBusy } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
+import { forgetTask } from "../content/tasks.ts";
 import { FairQueue, type Permit } from "../work/fair_queue.ts";
 import { freeBuffer } from "../work/memory.ts";
 import {
   type Compute,
   LIMIT_MS,
+  MAX_HEAP_MB,
   SMALL_BYTES,
   type Task,
   TimeLimitError,
@@ -37,18 +39,28 @@ const START_AGAIN_AFTER_MS = 60_000;
 const LONG_DELAY_MS = 5_000;
 /** While others wait, long work rests for this many times its time. */
 const CROWDED_REST = 3;
+/**
+ * Long work starts while the process may still take what the heap of a thread
+ * may take. Work cannot be stopped as soon as memory is short.
+ */
+const MEMORY_FOR_LONG_BYTES = MAX_HEAP_MB << 20;
 const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
+/**
+ * While memory is short, the thread forgets what it has not used for this long.
+ * Work over a collection is several tasks. They fail with `service-busy` if the
+ * source takes longer to answer between them.
+ */
+const UNUSED_MS = 60_000;
+/** Long work that has waited in vain may have the thread forget everything. */
+const FORGET_ALL_EVERY_MS = 30_000;
 const QUEUE = { capacity: 1, maxWaiting: 256, maxWaitMs: 30_000 };
 
 interface ThreadOptions {
   clock: Clock;
   log: Log;
-  /**
-   * Returns whether the process has little memory left. Long work waits then,
-   * but not for ever, since the memory may stay in use.
-   */
-  isMemoryShort?: () => boolean;
+  /** Returns how many bytes of memory the process may still take. */
+  memoryLeft?: () => number;
 }
 
 /**
@@ -94,6 +106,11 @@ export class ContentThreads implements Compute {
     await Promise.all(this.#threads.map((thread) => thread.start()));
   }
 
+  /** Has the threads forget what they have not used lately. Never throws. */
+  forget(): void {
+    for (const thread of this.#threads) void thread.forget();
+  }
+
   close(): void {
     for (const thread of this.#threads) thread.close();
   }
@@ -107,6 +124,8 @@ export class ContentThread implements Compute {
   #sandbox: Sandbox | null = null;
   #thread: Promise<Thread | null> | null = null;
   #isClosed = false;
+  #isForgetting = false;
+  #forgetAllAfterMs = -Infinity;
   /**
    * When long work may run again. It takes at most half of the time, and a
    * quarter while others wait. A client with several short tasks then does not
@@ -126,6 +145,16 @@ export class ContentThread implements Compute {
 
   async start(): Promise<void> {
     await (this.#thread ??= this.#open());
+  }
+
+  /** Has the thread forget what it has not used lately. Never throws. */
+  async forget(unusedMs = UNUSED_MS): Promise<void> {
+    if (this.#isForgetting) return;
+    this.#isForgetting = true;
+    if (await this.#thread !== null) {
+      await this.run(forgetTask, unusedMs, { client: "" }).catch(() => {});
+    }
+    this.#isForgetting = false;
   }
 
   readonly run: Compute["run"] = async (task, input, options) => {
@@ -165,23 +194,35 @@ export class ContentThread implements Compute {
     }
   };
 
-  /** Waits until a task of this client may run. */
+  /**
+   * Waits until a task of this client may run.
+   * @throws {CollectionsError} service-busy if long work finds no memory.
+   */
   async #turn(
     isLong: boolean,
     client: string,
     signal: AbortSignal | undefined,
   ): Promise<Permit> {
-    const { clock, isMemoryShort = () => false } = this.options;
+    const { clock, memoryLeft = () => Infinity } = this.options;
     const delay = isLong ? LONG_DELAY_MS : 0;
-    const endsAtMs = clock.monotonicMs() + MEMORY_WAIT_MS;
+    let endsAtMs = Infinity;
     for (;;) {
       const permit = await this.#queue.acquire({ client, delay, signal });
       const pauseMs = isLong ? this.#longAfterMs - clock.monotonicMs() : 0;
-      const isShort = isLong && clock.monotonicMs() < endsAtMs &&
-        isMemoryShort();
+      const isShort = isLong && memoryLeft() < MEMORY_FOR_LONG_BYTES;
       const waitMs = Math.max(pauseMs, isShort ? MEMORY_CHECK_MS : 0);
       if (waitMs <= 0) return permit;
       permit.release(0);
+      if (isShort) {
+        const nowMs = clock.monotonicMs();
+        endsAtMs = Math.min(endsAtMs, nowMs + MEMORY_WAIT_MS);
+        if (nowMs >= endsAtMs) {
+          if (nowMs < this.#forgetAllAfterMs) throw serviceBusy();
+          this.#forgetAllAfterMs = nowMs + FORGET_ALL_EVERY_MS;
+          await this.forget(0);
+          continue;
+        }
+      }
       await clock.sleep(waitMs, signal);
     }
   }

@@ -7,6 +7,7 @@ import { getHeapStatistics } from "node:v8";
 import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
+import { forgetTask } from "../content/tasks.ts";
 import { LIMIT_MS, type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
 import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
@@ -38,6 +39,9 @@ export type TaskReply =
  */
 const heapLimit = getHeapStatistics().heap_size_limit;
 const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
+
+/** Forgotten objects of more than this are collected at once. */
+const FORGOTTEN_BYTES = 2 << 20;
 
 const idle = () => {};
 let work: () => unknown = idle;
@@ -94,6 +98,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
   const { load, moveInput, moveOutput } = TASKS.get(data.task)!;
   const input = data.input as never;
   let moved: ArrayBuffer[] = [];
+  let forgottenBytes = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const run = await load();
@@ -102,6 +107,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     // A full heap stops this function without an error.
     timer = setTimeout(() => reply({ isHeapFull: true }));
     const output = run(input, paceOf(data.limitMs));
+    if (data.task === forgetTask.name) forgottenBytes = Number(output);
     if (isHeapFull()) return reply({ isHeapFull: true });
     reply({ output }, moveOutput?.(output));
   } catch (error) {
@@ -114,7 +120,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     clearTimeout(timer);
   }
   freeBytes(input);
-  releasePages();
+  releasePages(forgottenBytes > FORGOTTEN_BYTES);
 };
 
 /** Frees the bytes of an input. No task keeps them. */

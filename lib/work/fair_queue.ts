@@ -36,6 +36,11 @@ export interface FairQueueOptions {
    */
   maxWaiting: number;
   maxWaitMs: number;
+  /**
+   * While this returns true, both limits are half of what they are otherwise.
+   * One larger request is still granted if nothing is in use.
+   */
+  isShort?: (() => boolean) | undefined;
   clock: Clock;
 }
 
@@ -132,7 +137,8 @@ export class FairQueue {
   }
 
   private admitNext() {
-    const { capacity } = this.options;
+    if (this.waiters.size === 0) return;
+    const capacity = this.options.capacity * this.share;
     while (this.used < capacity) {
       let first: Waiter | null = null;
       let [tag, turn] = [0, Infinity];
@@ -145,7 +151,8 @@ export class FairQueue {
       }
       // A large request waits for room. Small requests never overtake it
       // forever.
-      if (first === null || this.used + first.weight > capacity) return;
+      if (first === null) return;
+      if (this.used > 0 && this.used + first.weight > capacity) return;
       this.waiters.delete(first);
       this.now = Math.max(this.now, tag);
       first.admit(this.grant(first.client, first.weight, tag));
@@ -153,7 +160,12 @@ export class FairQueue {
   }
 
   private isGreedy({ used }: Client, weight: number): boolean {
-    return used > 0 && used + weight > (this.options.maxPerClient ?? Infinity);
+    const { maxPerClient = Infinity } = this.options;
+    return used > 0 && used + weight > maxPerClient * this.share;
+  }
+
+  private get share(): number {
+    return this.options.isShort?.() ? 1 / 2 : 1;
   }
 
   private grant(client: Client, weight: number, tag: number): Permit {

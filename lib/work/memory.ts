@@ -29,13 +29,14 @@ let releasedBytes = 0;
 
 /**
  * Gives pages of collected objects back to the system if the heap of this
- * thread has grown by 32 MiB since the last time. V8 keeps them for new objects
- * whatever its flags say (Deno 2.9.6). Only a collection of last resort frees
- * them. It visits every object in use, so small growth is not worth one.
+ * thread has grown by 32 MiB since the last time, or if it `isDue`. V8 keeps
+ * them for new objects whatever its flags say (Deno 2.9.6). Only a collection
+ * of last resort frees them. It visits every object in use, so small growth is
+ * not worth one.
  */
-export function releasePages(): void {
+export function releasePages(isDue = false): void {
   const { total_heap_size } = getHeapStatistics();
-  if (total_heap_size < releasedBytes + RELEASE_AFTER_BYTES) return;
+  if (!isDue && total_heap_size < releasedBytes + RELEASE_AFTER_BYTES) return;
   if (collect === null) {
     setFlagsFromString("--expose-gc");
     collect = runInNewContext("gc") as typeof collect;

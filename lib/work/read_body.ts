@@ -31,7 +31,7 @@ export function bodyMemory(
   { firstBytes, first, rest, maxShare = 1, ...options }:
     & Record<"firstBytes" | "first" | "rest", number>
     & { maxShare?: number }
-    & Pick<FairQueueOptions, "clock" | "maxWaitMs">,
+    & Pick<FairQueueOptions, "clock" | "maxWaitMs" | "isShort">,
 ): BodyMemory {
   const queue = (capacity: number) =>
     new FairQueue({

@@ -10,8 +10,12 @@ import { TestClock } from "../test_clock.ts";
 
 const MIB = 1 << 20;
 const CACHE_MIB = 16;
-/** Beside its cache the process may have 320 MiB. */
+/** Beside its cache the process has this much without being short. */
 const ENOUGH_BYTES = (320 + CACHE_MIB) * MIB;
+/** With this much the heap of a thread still has room below 512 MiB. */
+const ENOUGH_FOR_LONG_BYTES = (336 + CACHE_MIB) * MIB;
+/** With this much no queue for memory halves its limits. */
+const ENOUGH_FOR_ALL_BYTES = (416 + CACHE_MIB) * MIB;
 const BLOCK: ObjectKind<number> = { name: "block", sizeOf: (size) => size };
 
 /** Has the process take this many bytes. */
@@ -86,13 +90,35 @@ Deno.test("long work waits while memory is short", async () => {
     }, { client, isLong });
   try {
     await services.startThreads();
-    using memory = taking(ENOUGH_BYTES + 1);
+    using memory = taking(ENOUGH_FOR_LONG_BYTES + 1);
     const ended: string[] = [];
     const long = render("long", true).then(() => ended.push("long"));
     await render("short", false).then(() => ended.push("short"));
     assertEquals(ended, ["short"]);
-    memory.set(ENOUGH_BYTES);
+    memory.set(ENOUGH_FOR_LONG_BYTES);
     await long;
+    assertEquals(ended, ["short", "long"]);
+
+    let forgets = 0;
+    Object.assign(services.compute, { forget: () => void forgets++ });
+    for (const bytes of [ENOUGH_BYTES, ENOUGH_BYTES + 1]) {
+      memory.set(bytes);
+      await services.everySecond();
+    }
+    assertEquals(forgets, 1);
+
+    for (const queue of [services.responseMemory, services.fileMemory]) {
+      for (const bytes of [ENOUGH_FOR_ALL_BYTES, ENOUGH_FOR_ALL_BYTES + 1]) {
+        memory.set(bytes);
+        const weight = 12 * MIB;
+        const permits = ["a", "b"].map((client) =>
+          queue.acquire({ client, weight })
+        );
+        assertEquals(queue.waiting > 0, bytes > ENOUGH_FOR_ALL_BYTES);
+        memory.set(0);
+        for (const permit of permits) (await permit).release();
+      }
+    }
   } finally {
     await services.close();
   }

@@ -5,12 +5,22 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type Clock, systemClock } from "../../lib/work/clock.ts";
-import { renderTask, selectTask, tableTask } from "../../lib/content/tasks.ts";
+import {
+  deriveTask,
+  forgetTask,
+  renderTask,
+  selectTask,
+  tableTask,
+} from "../../lib/content/tasks.ts";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { FileListBuilder } from "../../lib/source/file_list.ts";
 import { readTreeTask } from "../../lib/source/github/trees.ts";
-import { LIMIT_MS, TimeLimitError } from "../../lib/thread/compute.ts";
+import {
+  LIMIT_MS,
+  MAX_HEAP_MB,
+  TimeLimitError,
+} from "../../lib/thread/compute.ts";
 import { ContentThread } from "../../lib/thread/content_thread.ts";
 import { recordedLog, silentLog } from "../source/open_github.ts";
 import { TestClock, turns } from "../test_clock.ts";
@@ -29,9 +39,9 @@ const patientClock: Clock = { ...systemClock, setTimer: () => () => {} };
 function start(
   clock: Clock = patientClock,
   log: Log = silentLog,
-  isMemoryShort = () => false,
+  memoryLeft = () => Infinity,
 ) {
-  const thread = new ContentThread({ clock, log, isMemoryShort });
+  const thread = new ContentThread({ clock, log, memoryLeft });
   let files = 0;
   const render = async (
     text: string,
@@ -141,7 +151,7 @@ Deno.test("ContentThread rests longer after long work if others wait", async () 
 });
 
 Deno.test("ContentThread delays long work while memory is short", async () => {
-  for (const [shortFor, looks] of [[3, 4], [Infinity, 100]] as const) {
+  for (const [shortFor, looks] of [[3, 4], [Infinity, 102]] as const) {
     let [looked, skippedMs] = [0, 0];
     using opened = start(
       {
@@ -150,13 +160,47 @@ Deno.test("ContentThread delays long work while memory is short", async () => {
         sleep: (ms) => Promise.resolve(void (skippedMs += ms)),
       },
       silentLog,
-      () => ++looked <= shortFor,
+      () => (MAX_HEAP_MB << 20) - Number(++looked <= shortFor),
     );
     await opened.render("*a*");
     assertEquals(looked, 0);
-    await opened.render("*b*", "b", true);
-    assertEquals(looked, looks);
+    const rendered = await opened.render("*b*", "b", true)
+      .catch((error: CollectionsError) => error.code);
+    const expected = shortFor === 3 ? "<p><em>b</em></p>" : "service-busy";
+    assertEquals([rendered, looked], [expected, looks]);
+    // The thread stays free for others.
+    assertEquals(await opened.render("*c*", "c"), "<p><em>c</em></p>");
   }
+});
+
+Deno.test("ContentThread has a started thread forget, once at a time", async () => {
+  using opened = start();
+  const { thread } = opened;
+  const tasks: string[] = [];
+  const forgotten = Promise.withResolvers<void>();
+  const run = ({ name }: { name: string }) => {
+    tasks.push(name);
+    return forgotten.promise;
+  };
+  const own = thread.run;
+  Object.assign(thread, { run });
+  await thread.forget();
+  assertEquals(tasks, []);
+  await thread.start();
+  const first = thread.forget();
+  await thread.forget();
+  assertEquals(tasks, ["forget"]);
+  forgotten.reject(new Error("busy"));
+  await first;
+  Object.assign(thread, { run: own });
+  assertEquals(await opened.render("*a*"), "<p><em>a</em></p>");
+  const files = [{ id: "f", bytes: bytesOf(`---\na: ${"x".repeat(99)}\n---`) }];
+  await own(deriveTask, { repository: "r", files }, { client: "a" });
+  const forget = (unusedMs: number) =>
+    own(forgetTask, unusedMs, { client: "a" });
+  // The thread used all that it has just now.
+  assertEquals(await forget(60_000), 0);
+  assert(await forget(0) > 99);
 });
 
 Deno.test("ContentThread does not keep a reply", async () => {

@@ -163,3 +163,30 @@ Deno.test("FairQueue permits change their weight, and end once", async () => {
   for (let times = 0; times < 2; times++) granted.get("a")!.release();
   assertEquals(queue.used, 4);
 });
+
+Deno.test("FairQueue halves its limits while its resource is short", async () => {
+  let isShort = true;
+  const { acquire, names, release } = open({
+    capacity: 8,
+    maxPerClient: 6,
+    isShort: () => isShort,
+  });
+  const weights = { a1: 2, a2: 2, b1: 2, c1: 8 };
+  const all = Object.entries(weights).map(([name, weight]) =>
+    acquire(name, { weight })
+  );
+  assertEquals(await names(), "a1 b1");
+  await release("b1");
+  // One client has at most three, and the large one waits for all.
+  assertEquals(await names(), "a1 b1");
+  await release("a1");
+  assertEquals(await names(), "a1 b1 a2");
+  await release("a2");
+  assertEquals(await names(), "a1 b1 a2 c1");
+  const more = ["e1", "e2", "f1"].map((name) => acquire(name, { weight: 3 }));
+  isShort = false;
+  await release("c1");
+  assertEquals(await names(), "a1 b1 a2 c1 e1 f1");
+  await release("e1");
+  await Promise.all([...all, ...more]);
+});

@@ -1,22 +1,36 @@
-import { assert } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { root } from "../source_files.ts";
 
 // Resident memory belongs to a process, so the test has one of its own.
 const SCRIPT = `
   import { releasePages } from "./lib/work/memory.ts";
   const residentMiB = () => Deno.memoryUsage().rss >> 20;
-  let objects = Array.from({ length: 1_500_000 }, (_, n) => ({ n }));
+  const make = () => Array.from({ length: 1_500_000 }, (_, n) => ({ n }));
+  let objects = make();
   const full = residentMiB();
   objects = null;
   releasePages();
-  console.log(JSON.stringify([full, residentMiB()]));
+  const released = residentMiB();
+  objects = make();
+  // The heap is this large from now on.
+  releasePages();
+  objects = null;
+  releasePages(isDue);
+  console.log(JSON.stringify([full, released, residentMiB()]));
 `;
 
 Deno.test("releasePages() gives back the pages of dropped objects", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-config", SCRIPT],
-    cwd: root,
-  }).output();
-  const [full, released] = JSON.parse(new TextDecoder().decode(stdout));
-  assert(released < full - 40, `${full} MiB became ${released}`);
+  for (const isDue of [true, false]) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--no-config", SCRIPT.replace("isDue", `${isDue}`)],
+      cwd: root,
+    }).output();
+    const sizes = JSON.parse(new TextDecoder().decode(stdout));
+    const [full, ...released] = sizes;
+    assertEquals(
+      released.map((size: number) => size < full - 40),
+      [true, isDue],
+      `${sizes}`,
+    );
+  }
 });

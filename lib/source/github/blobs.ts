@@ -11,6 +11,8 @@ import type { BlobResult, Blobs, FileRef, Source } from "../source.ts";
 import { readBlobsTask } from "./blob_answer.ts";
 import { type GitHubHost, refusal, requestObject } from "./host.ts";
 
+/** Failures of a batch that its files have as well. */
+const SHARED_FAILURES = new Set(["source-rate-limited", "service-busy"]);
 const MAX_AT_ONCE = 8;
 /**
  * Quota without a token that is kept for branches and folders while the raw
@@ -140,11 +142,12 @@ export async function readBlobs(
     ? planBatches(files.filter(fitsBatch))
     : [];
   // The missing files of a failed batch are read one by one. Only the raw host
-  // reads them if GraphQL is limited.
+  // reads them if GraphQL is limited or the service is busy. They would cost
+  // much quota.
   await atOnce.map(batches, (batch) =>
     readBatch(batch).catch((error) => {
       context.signal?.throwIfAborted();
-      if (error.code !== "source-rate-limited") return;
+      if (!SHARED_FAILURES.has(error.code)) return;
       for (const { id } of batch) if (!results.has(id)) results.set(id, error);
     }));
   let failuresInARow: Error[] = [];

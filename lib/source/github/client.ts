@@ -104,6 +104,8 @@ export interface GitHubClientOptions {
    * Number of isolates that share GitHub's concurrency limit. The default is 1.
    */
   isolates?: () => number;
+  /** Returns whether the process has little memory left. */
+  isMemoryShort?: () => boolean;
   /**
    * Called after each request with its status or the reason why it has none.
    */
@@ -166,7 +168,11 @@ export class GitHubClient {
       raw: open("raw"),
       app: open("app"),
     };
-    this.memory = bodyMemory({ ...BODIES, ...waits });
+    this.memory = bodyMemory({
+      ...BODIES,
+      ...waits,
+      isShort: options.isMemoryShort,
+    });
   }
 
   /**
