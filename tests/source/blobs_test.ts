@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { CollectionsError } from "../../lib/errors.ts";
+import { CollectionsError, serviceBusy } from "../../lib/errors.ts";
+import type { Compute } from "../../lib/thread/compute.ts";
 import { type Fault, timeOutHangs } from "../github/github_faults.ts";
 import type { GitFiles } from "../github/git_repository.ts";
 import { serveRepository, watchBlobs } from "../github/served_repository.ts";
@@ -171,6 +172,18 @@ Deno.test("readBlobs() reads what may be text in queries", async () => {
   );
   const expected = [...others.split(" "), "y.md"];
   assertEquals(alone.map(({ path }) => path), expected.toSorted());
+});
+
+Deno.test("readBlobs() spends no quota on batches that find no room", async () => {
+  const compute: Compute = { run: () => Promise.reject(serviceBusy()) };
+  const options = { ...withToken, compute };
+  for (const raw of [true, false]) {
+    await using reader = await openBlobs(textFiles(40), { ...options, raw });
+    const failed = raw ? [[], 0] : [["service-busy"], 40];
+    assertEquals(summary(await reader.read()), failed);
+    const counts = raw ? { graphql: 1, raw: 40 } : { graphql: 1 };
+    assertEquals(reader.gh.counts(), counts);
+  }
 });
 
 Deno.test("readBlobs() reads the files of a failed batch one by one", async () => {

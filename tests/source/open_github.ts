@@ -13,6 +13,7 @@ import type { Edge } from "../../lib/source/ref_checks.ts";
 import { CachedSource } from "../../lib/source/cached_source.ts";
 import { GitHubClient } from "../../lib/source/github/client.ts";
 import { GitHubSource } from "../../lib/source/github/github_source.ts";
+import type { Compute } from "../../lib/thread/compute.ts";
 import { inlineCompute } from "../thread/inline_compute.ts";
 import { tokenList, TokenPool } from "../../lib/source/github/tokens.ts";
 import type { GithubDouble } from "../github/github_double.ts";
@@ -29,6 +30,7 @@ export interface OpenOptions {
   readonly edge?: Edge;
   /** How many isolates share the limits. */
   readonly isolates?: number;
+  readonly compute?: Compute;
 }
 
 /** Small text files, each different. */
@@ -106,9 +108,10 @@ export function openGitHub(
   const { apiUrl, graphqlUrl, webUrl } = double;
   const rawUrl = options.raw === false ? null : double.rawUrl;
   const allowed = options.allowed?.toLowerCase().split(",");
+  const { compute = inlineCompute } = options;
   return new GitHubSource({
     ...clientOptions(options),
-    compute: inlineCompute,
+    compute,
     addresses: { apiUrl, graphqlUrl, rawUrl, webUrl, gitUrl: null },
     allowedRepos: allowed === undefined ? null : new Set(allowed),
   });
