@@ -19,10 +19,10 @@ import {
 } from "./read_context.ts";
 
 /**
- * Limits for files that are read together. They bound memory, and few turns on
- * the thread are enough for them.
+ * Limits for files that are read together. They bound memory and the work
+ * between two turns on the thread, and still fill several batches.
  */
-const CHUNK = { maxFiles: 1_000, maxBytes: 2 << 20 };
+const CHUNK = { maxFiles: 500, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
 

@@ -78,8 +78,6 @@ async function listInParts(
       return await work();
     }).catch((error) => {
       failure.abort(error);
-      // There may be very many, and rejecting each takes time.
-      limit.clearQueue();
       throw error;
     });
   const add = (files: number, list: FileList) => {
@@ -90,19 +88,23 @@ async function listInParts(
   };
   const readPart = async (treeId: string): Promise<ListPart> => {
     const entries = await run(() => readTree(read, treeId, path));
-    const found = [...entries.ofKind("folder")].filter(({ name }) =>
-      isListedPath(name)
-    );
-    add(entries.length - found.length, entries.list);
-    const folders = await Promise.all(found.map(async ({ name, id }) => {
-      const files = await run(() => {
-        countTreeRead(read, path);
-        return read.source.files(read.snapshot, id, read.context);
-      });
-      if (files !== null) add(files.length, files);
-      return [`${name}/`, files?.bytes ?? await readPart(id)] as const;
-    }));
-    return { entries: entries.list.bytes, folders: new Map(folders) };
+    add(entries.length - entries.count("folder"), entries.list);
+    const folders = new Map<string, Uint8Array | ListPart>();
+    // There may be very many folders. Each is taken when it is its turn.
+    const rest = entries.ofKind("folder");
+    const readFolders = async () => {
+      for (const { name, id } of rest) {
+        if (!isListedPath(name)) continue;
+        const files = await run(() => {
+          countTreeRead(read, path);
+          return read.source.files(read.snapshot, id, read.context);
+        });
+        if (files !== null) add(files.length, files);
+        folders.set(`${name}/`, files?.bytes ?? await readPart(id));
+      }
+    };
+    await Promise.all(Array.from({ length: READS_AT_ONCE }, readFolders));
+    return { entries: entries.list.bytes, folders };
   };
   return await join(await readPart(treeId), bytes, path, read);
 }

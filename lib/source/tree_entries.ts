@@ -63,6 +63,15 @@ export class TreeEntries {
     for (let index = 0; index < this.length; index++) yield this.at(index);
   }
 
+  /** Returns the number of entries of one kind. */
+  count(kind: EntryKind): number {
+    let count = 0;
+    for (let index = 0; index < this.length; index++) {
+      if (this.list.kindAt(index) === kind) count++;
+    }
+    return count;
+  }
+
   /** Yields the entries of one kind. The others are not decoded. */
   *ofKind(kind: EntryKind): Generator<TreeEntry> {
     for (let index = 0; index < this.length; index++) {

@@ -95,6 +95,34 @@ Deno.test("listItems() gives the same however the source truncates", async () =>
   }
 });
 
+Deno.test("listItems() takes a folder when it is its turn", async () => {
+  const source = new MemorySource(
+    Array.from({ length: 1_000 }, (_, n) => [`posts/${n}/a.md`, "x"] as const),
+  );
+  source.truncateAt = 5;
+  const { TreeEntries } = await import("../../lib/source/tree_entries.ts");
+  const { at } = TreeEntries.prototype;
+  const { files } = source;
+  let taken = 0;
+  let most = 0;
+  TreeEntries.prototype.at = function (index) {
+    taken++;
+    return at.call(this, index);
+  };
+  source.files = (...args) => {
+    most = Math.max(most, taken);
+    taken = 0;
+    return files.apply(source, args);
+  };
+  try {
+    const { body } = await list("limit=1000", source.read());
+    assertEquals(body.items.length, 1_000);
+  } finally {
+    TreeEntries.prototype.at = at;
+  }
+  assert(most < 50, `${most} at once`);
+});
+
 Deno.test("listItems() charges the request that starts a job", async () => {
   const source = new MemorySource(posts(100, (n) => `---\nn: ${n}\n---\n`));
   source.truncateAt = 5;
@@ -467,5 +495,5 @@ Deno.test("listItems() names the files to read a few at a time", async () => {
   } finally {
     FileList.prototype.at = at;
   }
-  assertEquals([reads, most], [2, 1_001]);
+  assertEquals([reads, most], [4, 501]);
 });
