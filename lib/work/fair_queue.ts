@@ -132,13 +132,14 @@ export class FairQueue {
    */
   take(name: string, weight: number): Permit {
     const client = this.clients.memo(name);
-    if (this.isGreedy(client, weight)) throw serviceBusy();
+    if (this.isGreedy(client, weight, this.share)) throw serviceBusy();
     return this.grant(client, weight, Math.max(this.now, client.end) + weight);
   }
 
   private admitNext() {
     if (this.waiters.size === 0) return;
-    const capacity = this.options.capacity * this.share;
+    const { share } = this;
+    const capacity = this.options.capacity * share;
     while (this.used < capacity) {
       let first: Waiter | null = null;
       let [tag, turn] = [0, Infinity];
@@ -146,7 +147,9 @@ export class FairQueue {
         const { client, weight, arrived, delay } = waiter;
         // The client may have used more since the request arrived.
         const own = Math.max(arrived, client.end) + weight;
-        if (own + delay >= turn || this.isGreedy(client, weight)) continue;
+        if (own + delay >= turn || this.isGreedy(client, weight, share)) {
+          continue;
+        }
         [first, tag, turn] = [waiter, own, own + delay];
       }
       // A large request waits for room. Small requests never overtake it
@@ -159,11 +162,12 @@ export class FairQueue {
     }
   }
 
-  private isGreedy({ used }: Client, weight: number): boolean {
+  private isGreedy({ used }: Client, weight: number, share: number): boolean {
     const { maxPerClient = Infinity } = this.options;
-    return used > 0 && used + weight > maxPerClient * this.share;
+    return used > 0 && used + weight > maxPerClient * share;
   }
 
+  /** The part of both limits that is granted now. It takes some time to tell. */
   private get share(): number {
     return this.options.isShort?.() ? 1 / 2 : 1;
   }

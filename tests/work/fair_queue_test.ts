@@ -166,17 +166,24 @@ Deno.test("FairQueue permits change their weight, and end once", async () => {
 
 Deno.test("FairQueue halves its limits while its resource is short", async () => {
   let isShort = true;
+  let looks = 0;
   const { acquire, names, release } = open({
     capacity: 8,
     maxPerClient: 6,
-    isShort: () => isShort,
+    isShort: () => {
+      looks++;
+      return isShort;
+    },
   });
   const weights = { a1: 2, a2: 2, b1: 2, c1: 8 };
   const all = Object.entries(weights).map(([name, weight]) =>
     acquire(name, { weight })
   );
   assertEquals(await names(), "a1 b1");
+  // Each look takes some time, however many wait.
+  looks = 0;
   await release("b1");
+  assertEquals(looks, 1);
   // One client has at most three, and the large one waits for all.
   assertEquals(await names(), "a1 b1");
   await release("a1");
