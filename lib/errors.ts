@@ -252,8 +252,8 @@ export const ERRORS = {
       "Too many requests are waiting already. Try again in",
       "{retryAfterSeconds} seconds.",
     ],
-    "More requests are waiting than the service can answer soon, or it has no " +
-      "memory left for this one.",
+    "More requests are waiting than the service can answer soon, or it has " +
+      "no memory left for this one.",
     "Wait as long as `Retry-After` says, and send the request again.",
   ),
   "collection-not-ready": row(

@@ -335,9 +335,9 @@ export async function openServices(
     /**
      * Checks refs in use before they are due. While the process has little
      * memory left, has the caches keep at most half of their limit and the
-     * content threads forget what they have not used lately. Call it about every
-     * second. Never throws. Without a token no check is sent ahead of
-     * need because it costs quota or a query that the Git host may limit.
+     * content threads forget what they have not used lately. Call it about
+     * every second. Never throws. Without a token no check is sent ahead of need
+     * because it costs quota or a query that the Git host may limit.
      */
     async everySecond() {
       if (memoryLeft() < TRIM_BELOW_BYTES) {

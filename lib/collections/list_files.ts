@@ -72,9 +72,6 @@ async function listInParts(
   const run = <T>(work: () => Promise<T>) =>
     limit(async () => {
       failure.signal.throwIfAborted();
-      // Identical trees come from the cache. Any number of them may follow each
-      // other without a pause.
-      await yieldToEventLoop(read.context.signal);
       return await work();
     }).catch((error) => {
       failure.abort(error);
@@ -94,6 +91,9 @@ async function listInParts(
     const rest = entries.ofKind("folder");
     const readFolders = async () => {
       for (const { name, id } of rest) {
+        // Any number of folders that are not listed, or whose trees come from
+        // the cache, may follow each other without a pause.
+        await yieldToEventLoop(read.context.signal);
         if (!isListedPath(name)) continue;
         const files = await run(() => {
           countTreeRead(read, path);

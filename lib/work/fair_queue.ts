@@ -167,7 +167,7 @@ export class FairQueue {
     return used > 0 && used + weight > maxPerClient * share;
   }
 
-  /** The part of both limits that is granted now. It takes some time to tell. */
+  /** The part of both limits that is granted now. To tell takes some time. */
   private get share(): number {
     return this.options.isShort?.() ? 1 / 2 : 1;
   }
