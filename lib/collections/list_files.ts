@@ -1,7 +1,6 @@
 // Lists the files below a folder. One request is enough if the source answers
 // it whole. Otherwise a background job reads folder by folder.
 
-import pLimit from "p-limit";
 import type { ListPart } from "../content/join_lists.ts";
 import { joinListsTask } from "../content/tasks.ts";
 import { collectionTooLarge } from "../errors.ts";
@@ -58,7 +57,8 @@ export async function listFiles(
 
 /**
  * Lists a truncated folder in parts. Reads its plain tree and then each
- * subfolder with one recursive request.
+ * subfolder with one recursive request. Subfolders that are truncated too are
+ * read after that in the same way.
  */
 async function listInParts(
   { path, treeId }: CollectionFolder,
@@ -66,47 +66,42 @@ async function listInParts(
 ) {
   let count = 0;
   let bytes = 0;
-  const limit = pLimit(READS_AT_ONCE);
-  const failure = new AbortController();
-  /** No more requests start after the first failure. */
-  const run = <T>(work: () => Promise<T>) =>
-    limit(async () => {
-      failure.signal.throwIfAborted();
-      return await work();
-    }).catch((error) => {
-      failure.abort(error);
-      throw error;
-    });
   const add = (files: number, list: FileList) => {
     bytes += list.bytes.length;
     count += files;
     requireFew(count, path);
     if (bytes > MAX_LIST_BYTES) throw tooLong(path);
   };
-  const readPart = async (treeId: string): Promise<ListPart> => {
-    const entries = await run(() => readTree(read, treeId, path));
+  const top = new Map<string, ListPart>();
+  const cut = [{ id: treeId, name: "", siblings: top }];
+  for (const { id, name, siblings } of cut) {
+    const entries = await readTree(read, id, path);
     add(entries.length - entries.count("folder"), entries.list);
-    const folders = new Map<string, Uint8Array | ListPart>();
-    // There may be very many folders. Each is taken when it is its turn.
+    const folders = new Map<string, ListPart>();
+    siblings.set(name, { entries: entries.list.bytes, folders });
+    // There may be very many folders. Each is taken when it is its turn. The
+    // first failure ends the iterator, so no more requests start.
     const rest = entries.ofKind("folder");
     const readFolders = async () => {
-      for (const { name, id } of rest) {
+      for (const folder of rest) {
         // Any number of folders that are not listed, or whose trees come from
         // the cache, may follow each other without a pause.
         await yieldToEventLoop(read.context.signal);
-        if (!isListedPath(name)) continue;
-        const files = await run(() => {
-          countTreeRead(read, path);
-          return read.source.files(read.snapshot, id, read.context);
-        });
-        if (files !== null) add(files.length, files);
-        folders.set(`${name}/`, files?.bytes ?? await readPart(id));
+        if (!isListedPath(folder.name)) continue;
+        countTreeRead(read, path);
+        const { id } = folder;
+        const name = `${folder.name}/`;
+        const files = await read.source.files(read.snapshot, id, read.context);
+        if (files === null) cut.push({ id, name, siblings: folders });
+        else {
+          add(files.length, files);
+          folders.set(name, files.bytes);
+        }
       }
     };
     await Promise.all(Array.from({ length: READS_AT_ONCE }, readFolders));
-    return { entries: entries.list.bytes, folders };
-  };
-  return await join(await readPart(treeId), bytes, path, read);
+  }
+  return await join(top.get("")!, bytes, path, read);
 }
 
 async function join(

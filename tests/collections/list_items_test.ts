@@ -123,6 +123,36 @@ Deno.test("listItems() takes a folder when it is its turn", async () => {
   assert(most < 50, `${most} at once`);
 });
 
+Deno.test("listItems() takes folders from one tree at a time", async () => {
+  const folders = (n: number) => [...`${n}`.padStart(3, "0")].join("/");
+  const source = new MemorySource(
+    Array.from(
+      { length: 1_000 },
+      (_, n) => [`posts/${folders(n)}/a.md`, "x"] as const,
+    ),
+  );
+  source.truncateAt = 5;
+  const { TreeEntries } = await import("../../lib/source/tree_entries.ts");
+  const { ofKind } = TreeEntries.prototype;
+  let open = 0;
+  let most = 0;
+  TreeEntries.prototype.ofKind = function* (kind) {
+    most = Math.max(most, ++open);
+    try {
+      yield* ofKind.call(this, kind);
+    } finally {
+      open--;
+    }
+  };
+  try {
+    const { body } = await list("limit=1000", source.read());
+    assertEquals(body.items.length, 1_000);
+  } finally {
+    TreeEntries.prototype.ofKind = ofKind;
+  }
+  assertEquals([most, open], [1, 0]);
+});
+
 Deno.test("listItems() charges the request that starts a job", async () => {
   const source = new MemorySource(posts(100, (n) => `---\nn: ${n}\n---\n`));
   source.truncateAt = 5;
