@@ -90,14 +90,14 @@ testOnEachStore(
   async (store) => {
     await using opened = await open(store);
     const { tier, kv } = opened;
-    const zeros = new Uint8Array(4 << 20);
+    const zeros = new Uint8Array(1 << 20);
     for (let n = 0; n < 10; n++) tier.set([`${n}`], zeros, { ttlMs });
     tier.set(["essential"], zeros, { ttlMs, isEssential: true });
     await tier.flush();
-    assertEquals((await allEntries(kv)).length, 3);
+    assertEquals((await allEntries(kv)).length, 9);
     tier.set(["later"], zeros, { ttlMs });
     await tier.flush();
-    assertEquals((await allEntries(kv)).length, 4);
+    assertEquals((await allEntries(kv)).length, 10);
   },
 );
 
@@ -339,8 +339,9 @@ Deno.test("KvTier close() reports no reads that it ends", async () => {
 
 testOnEachStore("KvTier flush() yields between values", async (store) => {
   await using opened = await open(store);
-  for (let n = 0; n < 16; n++) {
-    opened.tier.set([`${n}`], letters(), { ttlMs, isEssential: true });
+  const value = letters().subarray(0, MAX_VALUE_BYTES);
+  for (let n = 0; n < 64; n++) {
+    opened.tier.set([`${n}`], value, { ttlMs, isEssential: true });
   }
   let isDone = false;
   const flushed = opened.tier.flush().then(() => isDone = true);

@@ -39,7 +39,7 @@ Deno.test("decodeValue() is null for damaged records", () => {
   for (const damaged of records) assertEquals(decodeValue(damaged, NOW), null);
 });
 
-Deno.test("decodeValue() is null for a record that inflates past 4 MiB", () => {
+Deno.test("decodeValue() is null for a record that inflates past 1 MiB", () => {
   const inflated = (bytes: number) => {
     const record = encode(new Uint8Array(0));
     return decodeValue(
