@@ -119,8 +119,8 @@ export class KvTier {
     if (read === null) return keys.map(() => null);
     const values: (Bytes | null)[] = [];
     for (const entries of read) {
-      await yieldToEventLoop();
       for (const { value } of entries) {
+        await yieldToEventLoop();
         values.push(decodeValue(value, this.clock.now()));
       }
     }

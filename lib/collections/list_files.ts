@@ -3,8 +3,9 @@
 
 import type { ListPart } from "../content/join_lists.ts";
 import { joinListsTask } from "../content/tasks.ts";
-import { collectionTooLarge } from "../errors.ts";
+import { collectionTooLarge, sourceFailed } from "../errors.ts";
 import { FileList, fileListKind, isListedPath } from "../source/file_list.ts";
+import type { TreeEntry } from "../source/tree_entries.ts";
 import {
   countTreeRead,
   type ReadContext,
@@ -58,7 +59,7 @@ export async function listFiles(
 /**
  * Lists a truncated folder in parts. Reads its plain tree and then each
  * subfolder with one recursive request. Subfolders that are truncated too are
- * read after that in the same way.
+ * read in the same way, one after the other.
  */
 async function listInParts(
   { path, treeId }: CollectionFolder,
@@ -73,30 +74,42 @@ async function listInParts(
     if (bytes > MAX_LIST_BYTES) throw tooLong(path);
   };
   const top = new Map<string, ListPart>();
-  const cut = [{ id: treeId, name: "", siblings: top }];
-  for (const { id, name, siblings } of cut) {
+  const cut = [{ id: treeId, key: "", siblings: top }];
+  for (const { id, key, siblings } of cut) {
     const entries = await readTree(read, id, path);
     add(entries.length - entries.count("folder"), entries.list);
     const folders = new Map<string, ListPart>();
-    siblings.set(name, { entries: entries.list.bytes, folders });
+    siblings.set(key, { entries: entries.list.bytes, folders });
+    const names = new Set<string>();
+    const readFolder = async ({ name, id }: TreeEntry) => {
+      // Git has no such trees. The join would visit both folders twice.
+      if (names.has(name)) {
+        throw sourceFailed('Cannot read "tree": it names a folder twice');
+      }
+      names.add(name);
+      countTreeRead(read, path);
+      const files = await read.source.files(read.snapshot, id, read.context);
+      const key = `${name}/`;
+      if (files === null) cut.push({ id, key, siblings: folders });
+      else {
+        add(files.length, files);
+        folders.set(key, files.bytes);
+      }
+    };
     // There may be very many folders. Each is taken when it is its turn. The
     // first failure ends the iterator, so no more requests start.
     const rest = entries.ofKind("folder");
     const readFolders = async () => {
       for (const folder of rest) {
+        const { name } = folder;
+        // GitHub writes U+FFFD for bytes that are not UTF-8. The join omits
+        // such folders.
+        if (isListedPath(name) && !name.includes("\uFFFD")) {
+          await readFolder(folder);
+        }
         // Any number of folders that are not listed, or whose trees come from
         // the cache, may follow each other without a pause.
         await yieldToEventLoop(read.context.signal);
-        if (!isListedPath(folder.name)) continue;
-        countTreeRead(read, path);
-        const { id } = folder;
-        const name = `${folder.name}/`;
-        const files = await read.source.files(read.snapshot, id, read.context);
-        if (files === null) cut.push({ id, name, siblings: folders });
-        else {
-          add(files.length, files);
-          folders.set(name, files.bytes);
-        }
       }
     };
     await Promise.all(Array.from({ length: READS_AT_ONCE }, readFolders));

@@ -86,7 +86,7 @@ testOnEachStore("KvTier gives the bytes back that fit", async (store) => {
 });
 
 testOnEachStore(
-  "KvTier set() drops writes beyond 8 MiB that wait",
+  "KvTier set() drops long values, and writes beyond 8 MiB that wait",
   async (store) => {
     await using opened = await open(store);
     const { tier, kv } = opened;
@@ -96,6 +96,7 @@ testOnEachStore(
     await tier.flush();
     assertEquals((await allEntries(kv)).length, 9);
     tier.set(["later"], zeros, { ttlMs });
+    tier.set(["long"], new Uint8Array((1 << 20) + 1), { ttlMs });
     await tier.flush();
     assertEquals((await allEntries(kv)).length, 10);
   },

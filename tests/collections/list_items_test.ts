@@ -153,6 +153,46 @@ Deno.test("listItems() takes folders from one tree at a time", async () => {
   assertEquals([most, open], [1, 0]);
 });
 
+Deno.test("listItems() requests nothing after a folder that fails", async () => {
+  const source = new MemorySource(
+    Array.from({ length: 1_000 }, (_, n) => [`posts/${n}/a.md`, "x"] as const),
+  );
+  source.truncateAt = 5;
+  const { files } = source;
+  let requests = 0;
+  source.files = async (...args) => {
+    if (++requests === 3) throw sourceFailed("it is down");
+    // Others are busy, so the listing goes on much later.
+    await turns();
+    return await files.apply(source, args);
+  };
+  await rejects(list("limit=1000", source.read()), "source-failed");
+  const before = requests;
+  await turns(20);
+  assertEquals(requests, before);
+  assert(requests <= 1 + 8, `${requests} requests`);
+});
+
+Deno.test("listItems() rejects a tree that names a folder twice", async () => {
+  // The join would visit 2 ** 40 folders.
+  const source = new MemorySource([["posts/f/a.md", "x"], ["posts/b.md", "x"]]);
+  const { TreeEntries } = await import("../../lib/source/tree_entries.ts");
+  let trees = 0;
+  source.files = () => Promise.resolve(null);
+  const { tree } = source;
+  source.tree = async (snapshot, id) => {
+    const entries = [...await tree.call(source, snapshot, id)];
+    const [folder] = entries.filter(({ kind }) => kind === "folder");
+    if (entries.length === 1 || ++trees > 40) return TreeEntries.of(entries);
+    return TreeEntries.of([...entries, { ...folder!, id }]);
+  };
+  const error = await rejects(
+    list("limit=1000", source.read()),
+    "source-failed",
+  );
+  assert(error.message.endsWith("it names a folder twice"), error.message);
+});
+
 Deno.test("listItems() charges the request that starts a job", async () => {
   const source = new MemorySource(posts(100, (n) => `---\nn: ${n}\n---\n`));
   source.truncateAt = 5;
