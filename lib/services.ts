@@ -40,6 +40,7 @@ import { ContentThreads } from "./thread/content_thread.ts";
 import { BackgroundJobs } from "./work/background_jobs.ts";
 import { RetryTable } from "./work/retry.ts";
 import { FairQueue } from "./work/fair_queue.ts";
+import { collectSoon } from "./work/memory.ts";
 
 /** The services that handle requests. */
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -67,9 +68,9 @@ const FILE_MEMORY = {
 /** What the process should have at most beside its cache. */
 const MEMORY_BESIDE_CACHE_BYTES = 512 << 20;
 /** With less left than this, caches give up what they need least. */
-const TRIM_BELOW_BYTES = 192 << 20;
+const TRIM_BELOW_BYTES = 256 << 20;
 /** With less left than this, large things share half of their memory. */
-const SHORT_BELOW_BYTES = 96 << 20;
+const SHORT_BELOW_BYTES = 128 << 20;
 /**
  * A ref that only a cache in front requests is checked this often. With a
  * webhook the checks find only what it missed.
@@ -334,9 +335,9 @@ export async function openServices(
     },
     /**
      * Checks refs in use before they are due. While the process has little
-     * memory left, has the caches keep at most half of their limit and the
-     * content threads forget what they have not used lately. Call it about
-     * every second. Never throws. Without a token no check is sent ahead of need
+     * memory left, has the caches keep at most half of their limit, the content
+     * threads forget what they have not used lately, and V8 collect garbage.
+     * Call it about every second. Never throws. Without a token no check is sent ahead of need
      * because it costs quota or a query that the Git host may limit.
      */
     async everySecond() {
@@ -344,6 +345,7 @@ export async function openServices(
         objects.trim();
         responses.trim();
         threads.forget();
+        collectSoon();
       }
       await github.refs.refreshDue(({ owner }) =>
         tokens.isReady("core", owner)

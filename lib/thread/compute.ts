@@ -106,7 +106,7 @@ export class TimeLimitError extends Error {
  * Time limits of a piece of work in ms. `first` is for the first try. `long` is
  * for work that is known to be long.
  */
-export const LIMIT_MS = { first: 250, long: 2_000 };
+export const LIMIT_MS = { first: 200, long: 2_000 };
 
 /** The memory limit of a thread. What one task needs must fit into it. */
 export const MAX_HEAP_MB = 176;

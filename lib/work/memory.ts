@@ -13,6 +13,18 @@ export function countShared(bytes: number): void {
   new ArrayBuffer(bytes);
 }
 
+/** V8 collects once the memory that it counts has grown by this much. */
+const PRESSURE_BYTES = 64 << 20;
+
+/**
+ * Has V8 collect the garbage of this thread soon, in short steps. Dropped
+ * buffers of 60 MiB otherwise stay for as long as few new objects are made
+ * (Deno 2.9.6).
+ */
+export function collectSoon(): void {
+  new ArrayBuffer(PRESSURE_BYTES);
+}
+
 /**
  * Frees a buffer now instead of at some later garbage collection. To resize it
  * would also clear it.

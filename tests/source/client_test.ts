@@ -203,6 +203,19 @@ Deno.test("GitHubClient sends checks past bulk reads that hang", async () => {
   ]);
 });
 
+Deno.test("GitHubClient reads half as much while memory is short", async () => {
+  await using opened = await open({ isMemoryShort: () => true });
+  const { clock, gh, outcome, tree } = opened;
+  gh.fault = ({ kind }) => kind === "tree" ? { kind: "hang" } : null;
+  const outcomes = Promise.all(Array(40).fill(tree).map(outcome));
+  await gh.log.until(() => gh.pauses.waiting === 16);
+  clock.advance(10_000);
+  assertEquals((await outcomes).toSorted(), [
+    ...Array(24).fill("service-busy"),
+    ...Array(16).fill("source-timeout"),
+  ]);
+});
+
 Deno.test("GitHubClient sends nothing that waited for a limit", async () => {
   await using opened = await open();
   const { gh, outcome, tree } = opened;

@@ -30,6 +30,7 @@ export interface OpenOptions {
   readonly edge?: Edge;
   /** How many isolates share the limits. */
   readonly isolates?: number;
+  readonly isMemoryShort?: () => boolean;
   readonly compute?: Compute;
 }
 
@@ -88,11 +89,20 @@ export function recordedLog() {
 }
 
 function clientOptions(
-  { clock, tokens = [], log = silentLog, isolates = 1 }: OpenOptions,
+  {
+    clock,
+    tokens = [],
+    log = silentLog,
+    isolates = 1,
+    isMemoryShort = () => false,
+  }: OpenOptions,
 ) {
   const shared = { clock, log, isolates: () => isolates };
   const pool = new TokenPool(tokenList(tokens), shared);
-  return { ...shared, tokens: pool, timeoutMs: 10_000, userAgent: "test" };
+  return {
+    ...{ ...shared, isMemoryShort, tokens: pool },
+    ...{ timeoutMs: 10_000, userAgent: "test" },
+  };
 }
 
 /** Sends requests with these tokens. */

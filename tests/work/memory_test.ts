@@ -19,16 +19,49 @@ const SCRIPT = `
   console.log(JSON.stringify([full, released, residentMiB()]));
 `;
 
+/** Runs a script in a process of its own. Returns what it prints as JSON. */
+async function printed(script: string): Promise<number[]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-config", script],
+    cwd: root,
+  }).output();
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+const BUFFERS = `
+  import { collectSoon } from "./lib/work/memory.ts";
+  const externalMiB = () => Deno.memoryUsage().external >> 20;
+  let buffers = [];
+  let live = [];
+  for (let n = 0; n < 60; n++) {
+    buffers.push(new Uint8Array(1 << 20));
+    // Old objects are not collected with young ones.
+    live = live.concat(Array.from({ length: 10_000 }, (_, n) => ({ n })));
+  }
+  const before = externalMiB();
+  buffers = [];
+  for (let turn = 0; turn < 20; turn++) {
+    if (isAsked) collectSoon();
+    live[turn] = { turn };
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  console.log(JSON.stringify([before, externalMiB() % 64, live.length]));
+`;
+
+Deno.test("collectSoon() has dropped buffers collected", async () => {
+  for (const isAsked of [true, false]) {
+    const sizes = await printed(BUFFERS.replace("isAsked", `${isAsked}`));
+    const [before, after] = sizes as [number, number];
+    assertEquals(after < before - 40, isAsked, `${sizes}`);
+  }
+});
+
 Deno.test("releasePages() gives back the pages of dropped objects", async () => {
   for (const isDue of [true, false]) {
-    const { stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["eval", "--no-config", SCRIPT.replace("isDue", `${isDue}`)],
-      cwd: root,
-    }).output();
-    const sizes = JSON.parse(new TextDecoder().decode(stdout));
+    const sizes = await printed(SCRIPT.replace("isDue", `${isDue}`));
     const [full, ...released] = sizes;
     assertEquals(
-      released.map((size: number) => size < full - 40),
+      released.map((size) => size < full! - 40),
       [true, isDue],
       `${sizes}`,
     );

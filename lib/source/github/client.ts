@@ -151,10 +151,12 @@ export class GitHubClient {
 
   constructor(private readonly options: GitHubClientOptions) {
     const waits = { maxWaitMs: options.timeoutMs, clock: options.clock };
-    const open = (lane: keyof typeof LANES) =>
+    const isShort = options.isMemoryShort;
+    const open = (lane: keyof typeof LANES, more = {}) =>
       new FairQueue({
         ...LANES[lane],
         ...waits,
+        ...more,
         get capacity() {
           return Math.max(
             1,
@@ -164,15 +166,12 @@ export class GitHubClient {
       });
     this.lanes = {
       checks: open("checks"),
-      bulk: open("bulk"),
-      raw: open("raw"),
+      // Their bodies of up to 1 MiB reserve no memory.
+      bulk: open("bulk", { isShort }),
+      raw: open("raw", { isShort }),
       app: open("app"),
     };
-    this.memory = bodyMemory({
-      ...BODIES,
-      ...waits,
-      isShort: options.isMemoryShort,
-    });
+    this.memory = bodyMemory({ ...BODIES, ...waits, isShort });
   }
 
   /**
