@@ -41,9 +41,10 @@ const LONG_DELAY_MS = 5_000;
 const CROWDED_REST = 3;
 /**
  * Long work starts while the process may still take what the heap of a thread
- * may take. Work cannot be stopped as soon as memory is short.
+ * may take, and 32 MiB that requests take meanwhile. Work cannot be stopped as
+ * soon as memory is short.
  */
-const MEMORY_FOR_LONG_BYTES = MAX_HEAP_MB << 20;
+const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 32) << 20;
 const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
 /**
