@@ -337,9 +337,9 @@ export async function openServices(
      * Checks refs in use before they are due. While the process has little
      * memory left, has the caches keep at most half of their limit, the content
      * threads forget what they have not used lately, and V8 collect garbage.
-     * Call it about every second. Never throws. Without a token no check is sent
-     * ahead of need because it costs quota or a query that the Git host may
-     * limit.
+     * Call it about every second. Never throws. Without a token no check is
+     * sent ahead of need because it costs quota or a query that the Git host
+     * may limit.
      */
     async everySecond() {
       if (memoryLeft() < TRIM_BELOW_BYTES) {

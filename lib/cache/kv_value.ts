@@ -12,8 +12,8 @@ const MAX_RECORD_BYTES = 65_536;
 const EXPIRY_BYTES = 8;
 /**
  * Limits a value before it is deflated. 64 KiB of deflated zeros inflate a
- * thousandfold. Inflating a value also takes three times its size for some time.
- * Nearly all texts and lists that deflate to 64 KiB are smaller.
+ * thousandfold. Inflating a value also takes three times its size for some
+ * time. Nearly all texts and lists that deflate to 64 KiB are smaller.
  */
 export const MAX_VALUE_BYTES = 1 << 20;
 

@@ -100,8 +100,11 @@ function clientOptions(
   const shared = { clock, log, isolates: () => isolates };
   const pool = new TokenPool(tokenList(tokens), shared);
   return {
-    ...{ ...shared, isMemoryShort, tokens: pool },
-    ...{ timeoutMs: 10_000, userAgent: "test" },
+    ...shared,
+    isMemoryShort,
+    tokens: pool,
+    timeoutMs: 10_000,
+    userAgent: "test",
   };
 }
 
