@@ -160,7 +160,12 @@ for (const { what, isReady } of WAYS) {
     }
     const stalls = [`friendly ${Math.round(friendlyMs)}`];
     for (const name of Object.keys(HOSTILE)) {
-      const hostileMs = await stallMs(name);
+      let hostileMs = await stallMs(name);
+      // A stall of the file comes each time, one of a busy machine does not.
+      for (let tries = 1; tries < 4 && hostileMs >= 5 * friendlyMs; tries++) {
+        await stallMs("small.ts");
+        hostileMs = Math.min(hostileMs, await stallMs(name));
+      }
       stalls.push(`${name} ${Math.round(hostileMs)}`);
       assert(hostileMs < 5 * friendlyMs, `${stalls.join(", ")} ms`);
     }

@@ -24,6 +24,7 @@ async function printed(script: string): Promise<number[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--no-config", script],
     cwd: root,
+    stderr: "inherit",
   }).output();
   return JSON.parse(new TextDecoder().decode(stdout));
 }
@@ -40,20 +41,23 @@ const BUFFERS = `
   }
   const before = externalMiB();
   buffers = [];
-  for (let turn = 0; turn < 20; turn++) {
-    if (isAsked) collectSoon();
+  // Some blocks of 64 MiB by which V8 was asked may still be counted.
+  const after = () => externalMiB() % 64;
+  // How soon V8 is done depends on how busy the processor is.
+  const turns = isAsked ? 10_000 : 100;
+  for (let turn = 0; turn < turns && after() > before - 40; turn++) {
+    if (isAsked && turn % 20 === 0) collectSoon();
     live[turn] = { turn };
     await new Promise((resolve) => setTimeout(resolve));
   }
-  // Some blocks of 64 MiB by which V8 was asked may still be counted.
-  console.log(JSON.stringify([before, externalMiB() % 64, live.length]));
+  console.log(JSON.stringify([before, after(), live.length]));
 `;
 
 Deno.test("collectSoon() has dropped buffers collected", async () => {
   for (const isAsked of [true, false]) {
-    const sizes = await printed(BUFFERS.replace("isAsked", `${isAsked}`));
+    const sizes = await printed(BUFFERS.replaceAll("isAsked", `${isAsked}`));
     const [before, after] = sizes as [number, number];
-    assertEquals(after < before - 40, isAsked, `${sizes}`);
+    assertEquals(after <= before - 40, isAsked, `${sizes}`);
   }
 });
 
