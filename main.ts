@@ -16,6 +16,7 @@ import {
 import { openServices, type Services } from "./lib/services.ts";
 import { SettingsError } from "./lib/settings.ts";
 
+const START_THREADS_AFTER_MS = 500;
 const LISTEN_AGAIN_AFTER_MS = 500;
 const OTHERS_CLOSE_WITHIN_MS = 500;
 /** Maximum number of repositories in the log line of a preview. */
@@ -190,9 +191,13 @@ function runUntilStopped(
   services: Services,
   stopService: () => Promise<void>,
 ): void {
-  // Otherwise the first request would wait for the threads. They also get the
-  // files that they need before clients can take them all.
-  void services.startThreads();
+  // Otherwise the first request that computes would wait for the threads. They
+  // also get the files that they need before clients can take them all. To start
+  // them holds up the serving thread, so that does not delay the first answers.
+  services.clock.setTimer(
+    START_THREADS_AFTER_MS,
+    () => void services.startThreads(),
+  );
   const timer = setInterval(() => services.everySecond(), 1_000);
   const stop = async () => {
     // `deno task` forwards a signal that the process group already received.

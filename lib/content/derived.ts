@@ -1,7 +1,7 @@
 // Keeps the front matter of files on the content thread. It is stored as JSON
 // text by repository and blob id. The size of text is known and not estimated.
 
-import { LRUCache } from "lru-cache";
+import { RecentMap } from "../work/recent_map.ts";
 import { Kept } from "./kept.ts";
 
 /**
@@ -28,8 +28,7 @@ const texts = new Kept<string>({
   maxBytes: MAX_BYTES,
   sizeOf: (text, key) => 2 * text.length + key.length + ENTRY_BYTES,
 });
-const failures = new LRUCache<string, string>({
-  max: MAX_FAILURES,
+const failures = new RecentMap<string>(MAX_FAILURES, {
   ttl: FAILURE_TTL_MS,
 });
 

@@ -1,8 +1,8 @@
 // Limits what a client may cost in cache misses. Time is monotonic because
 // setting the clock back must neither block nor free a client.
 
-import { LRUCache } from "lru-cache";
 import { problem } from "../errors.ts";
+import { RecentMap } from "../work/recent_map.ts";
 
 const MAX_CLIENTS = 50_000;
 const WINDOW_MS = 60_000;
@@ -39,7 +39,7 @@ interface Bucket {
  * ```
  */
 export class RateLimit {
-  private readonly buckets = new LRUCache<string, Bucket>({ max: MAX_CLIENTS });
+  private readonly buckets = new RecentMap<Bucket>(MAX_CLIENTS);
 
   constructor(
     private readonly options: { perMinute: number; monotonicMs: () => number },

@@ -6,10 +6,10 @@
 // memory, or as much as a single body needs.
 
 import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type { Delivery } from "../content/delivery.ts";
 import { deliveryTask } from "../content/tasks.ts";
 import type { Clock } from "../work/clock.ts";
+import { RecentMap } from "../work/recent_map.ts";
 import { CollectionsError, invalidParameters, problem } from "../errors.ts";
 import {
   BYTES_PER_PROCESSOR_MS,
@@ -61,9 +61,7 @@ type Change = Omit<Delivery, "former">;
 /** Receives deliveries and reports changed repositories. */
 export class Webhook {
   private readonly memory: BodyMemory;
-  private readonly deliveries = new LRUCache<string, true>({
-    max: MAX_DELIVERIES,
-  });
+  private readonly deliveries = new RecentMap<true>(MAX_DELIVERIES);
   /**
    * Repositories that were reported within the last second. `isDue` is set if
    * later deliveries name the repository.

@@ -3,12 +3,12 @@
 // is never served. Concurrent requests share a check so that at most one check
 // per ref is under way. No client's disconnect aborts it.
 
-import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
 import { type Clock, orAborted } from "../work/clock.ts";
 import { CollectionsError, problem } from "../errors.ts";
+import { RecentMap } from "../work/recent_map.ts";
 import { SingleFlight } from "../work/single_flight.ts";
 import { consequencesOf, isCheckFailure } from "./source_failure.ts";
 import type { SourceRetries } from "./source_retries.ts";
@@ -114,8 +114,7 @@ type CheckedRef = { known: KnownRef; freshness: Freshness };
 
 /** Resolves refs to snapshots. */
 export class RefChecks {
-  private readonly known = new LRUCache<string, KnownRef>({
-    max: MAX_REFS,
+  private readonly known = new RecentMap<KnownRef>(MAX_REFS, {
     dispose: ({ name, ref }, _key, reason) => {
       const { edge } = this.options;
       if (!edge || reason !== "evict" || !this.isHeld(ref)) return;
@@ -124,15 +123,13 @@ export class RefChecks {
       edge.onMove(name, name.branch);
     },
   });
-  private readonly tombstones = new LRUCache<string, Tombstone>({
-    max: MAX_REFS,
-  });
+  private readonly tombstones = new RecentMap<Tombstone>(MAX_REFS);
   /** Repositories that were found. The store may have records of them. */
-  private readonly found = new LRUCache<string, true>({ max: MAX_REFS });
+  private readonly found = new RecentMap<true>(MAX_REFS);
   /** How often each repository was reported as changed. */
-  private readonly changes = new LRUCache<string, number>({ max: MAX_REFS });
+  private readonly changes = new RecentMap<number>(MAX_REFS);
   /** Commits that checks found, with their repositories. */
-  private readonly commits = new LRUCache<string, true>({ max: MAX_REFS });
+  private readonly commits = new RecentMap<true>(MAX_REFS);
   private readonly flights = new SingleFlight<CheckedRef>();
   private readonly refreshSlots = pLimit(REFRESHED_AT_ONCE);
   private readonly closing = new AbortController();

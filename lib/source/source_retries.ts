@@ -3,9 +3,9 @@
 // waits only if several of its known refs fail. A ref that always fails
 // therefore does not stop its siblings for long.
 
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../work/clock.ts";
 import { CollectionsError } from "../errors.ts";
+import { RecentMap } from "../work/recent_map.ts";
 import { RetryTable } from "../work/retry.ts";
 import {
   consequencesOf,
@@ -27,9 +27,7 @@ export class SourceRetries {
    * The known refs of a repository that failed since one of its refs last
    * succeeded.
    */
-  private readonly failedRefs = new LRUCache<string, Set<string>>({
-    max: MAX_REPOSITORIES,
-  });
+  private readonly failedRefs = new RecentMap<Set<string>>(MAX_REPOSITORIES);
   private readonly unreached = new FailuresInARow();
 
   constructor(clock: Clock) {

@@ -4,9 +4,9 @@
 // smallest tag is served first. A client that has used little comes before one
 // that has used much. A small request comes before a large one.
 
-import { LRUCache } from "lru-cache";
 import { type Clock, orAborted } from "./clock.ts";
 import { serviceBusy } from "../errors.ts";
+import { RecentMap } from "./recent_map.ts";
 
 /** A granted share of the resource. */
 export interface Permit extends Disposable {
@@ -67,8 +67,7 @@ export class FairQueue {
   /** The tag of the last request that was served. */
   private now = 0;
   private readonly waiters = new Set<Waiter>();
-  private readonly clients = new LRUCache<string, Client>({
-    max: MAX_CLIENTS,
+  private readonly clients = new RecentMap<Client>(MAX_CLIENTS, {
     memoMethod: () => ({ used: 0, end: 0 }),
   });
 

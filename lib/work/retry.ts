@@ -2,8 +2,8 @@
 // costs few requests and callers lose no time. When a wait is over, a single
 // try can go first. The others get the failure, or wait until it has ended.
 
-import { LRUCache } from "lru-cache";
 import type { Clock } from "./clock.ts";
+import { RecentMap } from "./recent_map.ts";
 
 const MAX_KEYS = 10_000;
 
@@ -20,9 +20,7 @@ interface Entry<Failure> {
  * Remembers failures by key. The least recently used keys are forgotten first.
  */
 export class RetryTable<Failure> {
-  private readonly entries = new LRUCache<string, Entry<Failure>>({
-    max: MAX_KEYS,
-  });
+  private readonly entries = new RecentMap<Entry<Failure>>(MAX_KEYS);
 
   /**
    * The first wait of a key is `firstMs`. A failure within `maxMs` after a wait

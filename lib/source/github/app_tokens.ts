@@ -4,12 +4,11 @@
 // and replaced before it expires. Concurrent requests for one token share it.
 // Callers continue without a token if there is none.
 
-import { LRUCache } from "lru-cache";
-import githubAppJwt from "universal-github-app-jwt";
 import { z } from "zod";
 import type { Clock } from "../../work/clock.ts";
 import { CollectionsError, sourceFailed } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { RecentMap } from "../../work/recent_map.ts";
 import { SingleFlight } from "../../work/single_flight.ts";
 import { backgroundContext, type RequestContext } from "../source.ts";
 import { retryAfterMs } from "./client.ts";
@@ -50,9 +49,7 @@ interface Installation {
 
 /** The tokens of the installations of one App. */
 export class AppTokens implements TokenSupply {
-  private readonly installations = new LRUCache<string, Installation>({
-    max: MAX_ACCOUNTS,
-  });
+  private readonly installations = new RecentMap<Installation>(MAX_ACCOUNTS);
   private readonly flights = new SingleFlight<void>();
   /** Set while GitHub limits the App. */
   private pausedUntilMs = 0;
@@ -75,6 +72,8 @@ export class AppTokens implements TokenSupply {
    */
   async sign(): Promise<string> {
     const { id, privateKey, clock } = this.options;
+    // Most services have no App and start sooner without this module.
+    const { default: githubAppJwt } = await import("universal-github-app-jwt");
     const now = Math.floor(clock.now() / 1000);
     return (await githubAppJwt({ id, privateKey, now })).token;
   }

@@ -2,7 +2,6 @@
 // token. This file also decides when to use REST instead so that no request
 // waits for a host that is known to fail.
 
-import { LRUCache } from "lru-cache";
 import {
   branchNotFound,
   type CollectionsError,
@@ -10,6 +9,7 @@ import {
   problem,
 } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { RecentMap } from "../../work/recent_map.ts";
 import { RetryTable } from "../../work/retry.ts";
 import { isAllowed, repositoryKey, type RequestContext } from "../source.ts";
 import {
@@ -39,9 +39,7 @@ export class GitRefs {
   private readonly retries: RetryTable<CollectionsError>;
   private readonly failures = new FailuresInARow();
   /** Ids that name commits with their repositories. */
-  private readonly commits = new LRUCache<string, true>({
-    max: MAX_REMEMBERED,
-  });
+  private readonly commits = new RecentMap<true>(MAX_REMEMBERED);
 
   constructor(
     private readonly host: GitHubHost & { gitUrl: string },

@@ -3,10 +3,10 @@
 // checkout writes its configuration, so nothing in it may run a program.
 
 import { dirname } from "@std/path";
-import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { problem } from "../../errors.ts";
 import type { Clock } from "../../work/clock.ts";
+import { RecentMap } from "../../work/recent_map.ts";
 import { changeOf } from "../change.ts";
 import type {
   Change,
@@ -67,7 +67,7 @@ const CACHE_FOR_MS = 1_000;
 /** Reads the history of checkouts. */
 export class GitHistory {
   private readonly limit = pLimit(RUN_AT_ONCE);
-  private readonly known = new LRUCache<string, FileHistory>({ max: MAX_KEPT });
+  private readonly known = new RecentMap<FileHistory>(MAX_KEPT);
 
   constructor(private readonly clock: Clock) {}
 
