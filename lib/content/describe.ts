@@ -101,15 +101,15 @@ export function describe(input: DescribeInput): Description | Missing {
 
   const jsonOf = (item: Partial<ItemBody>) =>
     JSON.stringify(fields === undefined ? item : project(item, fields));
-  const own = files.map((file) => ownFields(file, input));
-  const items = own.map(jsonOf);
-  const encoder = new TextEncoder();
-  let bytesLeft = items.reduce(
-    (left, json) => left - Buffer.byteLength(json),
-    maxBytes,
-  );
-  if (bytesLeft < 0) {
-    return { json: encoder.encode(""), isCut: true, neededBytes: Infinity };
+  const items: string[] = [];
+  let bytesLeft = maxBytes;
+  for (const file of files) {
+    const json = jsonOf(ownFields(file, input));
+    bytesLeft -= Buffer.byteLength(json);
+    if (bytesLeft < 0) {
+      return { json: new Uint8Array(), isCut: true, neededBytes: Infinity };
+    }
+    items.push(json);
   }
   let isCut = false;
   let neededBytes = maxBytes - bytesLeft;
@@ -121,20 +121,39 @@ export function describe(input: DescribeInput): Description | Missing {
     const frontMatter: FrontMatter = JSON.parse(texts[index]!);
     const contents = contentsOf(file, frontMatter, htmlOf);
     if (Object.keys(contents).length === 0) continue;
+    const own = ownFields(file, input);
     const ownBytes = Buffer.byteLength(items[index]!);
     bytesLeft += ownBytes;
-    let json = jsonOf({ ...own[index], ...contents });
+    let json = jsonOf({ ...own, ...contents });
     neededBytes += Buffer.byteLength(json) - ownBytes;
     if (Buffer.byteLength(json) > bytesLeft) {
       isCut = true;
       const { detail } = pageTooLarge(file.path, maxBytes);
       const error = { code: "page-too-large", detail } as const;
-      json = jsonOf({ ...own[index], error });
+      json = jsonOf({ ...own, error });
     }
     bytesLeft -= Buffer.byteLength(json);
     items[index] = json;
   }
-  return { json: encoder.encode(items.join()), isCut, neededBytes };
+  return { json: joinedBytes(items), isCut, neededBytes };
+}
+
+/**
+ * Returns the texts in UTF-8 with commas between them. A joined text would take
+ * as much memory again.
+ */
+function joinedBytes(texts: readonly string[]): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const bytes = new Uint8Array(
+    texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) +
+      Math.max(0, texts.length - 1),
+  );
+  let at = 0;
+  for (const text of texts) {
+    if (at > 0) bytes[at++] = 0x2c;
+    at += encoder.encodeInto(text, bytes.subarray(at)).written;
+  }
+  return bytes;
 }
 
 /** The fields of a file that need none of its bytes. */

@@ -30,7 +30,10 @@ export function render(
     // mapping.
     const derived = derivedText(repository, id) ?? frontMatterText(text, id);
     const body = derived === "{}" ? text : splitFenced(text).body;
-    if (encoder.encode(body).length > MAX_RENDERED_BYTES) {
+    if (
+      body.length > MAX_RENDERED_BYTES ||
+      encoder.encode(body).length > MAX_RENDERED_BYTES
+    ) {
       return "Markdown over 1 MiB is not rendered.";
     }
     // Errors in MDX name the line of the file. Blank lines change nothing else.

@@ -322,7 +322,8 @@ function columnsOf(
   }
   const { frontMatter = {} }: FrontMatter = JSON.parse(json);
   const { title = null, ...others } = frontMatter;
-  const { body } = splitFenced(text);
+  // More is not indexed, and each copy of a whole text takes up to 20 MiB.
+  const body = splitFenced(text).body.slice(0, MAX_CHARS);
   const headings = body.replaceAll(/^(```|~~~)[^]*?^\1/gm, "")
     .matchAll(/^ {0,3}#{1,6}[ \t]+(.*)/gm).map(([, heading]) => heading);
   return indexedTexts([

@@ -1,6 +1,50 @@
 import { assert, assertEquals } from "@std/assert";
-import { describe, type Description } from "../../lib/content/describe.ts";
+import {
+  describe,
+  type DescribeInput,
+  type Description,
+} from "../../lib/content/describe.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
+
+const INPUT: DescribeInput = {
+  repository: "octo/site",
+  files: [],
+  fields: undefined,
+  prefix: null,
+  contentUrlStart: "http://localhost/item?path=",
+  webUrlStart: null,
+  linkTemplate: undefined,
+  linked: null,
+  maxBytes: 16 << 20,
+};
+
+/** Each of its characters takes nine bytes in an address. */
+const DEEP_FOLDERS = `${"\u20ac".repeat(83)}/`.repeat(15);
+
+Deno.test("describe() builds no item after the first that does not fit", () => {
+  let built = 0;
+  const file = {
+    path: `${DEEP_FOLDERS}a.md`,
+    id: "1",
+    get size() {
+      built++;
+      return 1;
+    },
+  };
+  const describeFiles = (maxBytes: number) =>
+    describe({
+      ...INPUT,
+      files: Array(1_000).fill(file),
+      maxBytes,
+    }) as Description;
+  const whole = describeFiles(INPUT.maxBytes);
+  assertEquals(built, 1_000);
+  assertEquals(whole.neededBytes, whole.json.length - 999);
+  built = 0;
+  const { json, isCut } = describeFiles(whole.neededBytes / 10);
+  assertEquals([json.length, isCut], [0, true]);
+  assertEquals(built, 101);
+});
 
 Deno.test("describe() bounds HTML after its addresses are filled in", () => {
   const images = Array.from(
@@ -12,19 +56,13 @@ Deno.test("describe() bounds HTML after its addresses are filled in", () => {
   );
   const describeAt = (path: string) => {
     const { json } = describe({
-      repository: "octo/site",
+      ...INPUT,
       files: [{ path, id: "1", size: 1, rendered }],
       fields: ["html", "htmlError"],
-      prefix: null,
-      contentUrlStart: "http://localhost/item?path=",
-      webUrlStart: null,
-      linkTemplate: undefined,
-      linked: null,
-      maxBytes: 16 << 20,
     }) as Description;
     return JSON.parse(new TextDecoder().decode(json));
   };
-  const deep = describeAt(`${`${"\u20ac".repeat(83)}/`.repeat(15)}a.md`);
+  const deep = describeAt(`${DEEP_FOLDERS}a.md`);
   assertEquals(deep, {
     htmlError: { message: "The file's HTML is too large." },
   });
