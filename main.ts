@@ -16,7 +16,7 @@ import {
 import { openServices, type Services } from "./lib/services.ts";
 import { SettingsError } from "./lib/settings.ts";
 
-const START_THREADS_AFTER_MS = 500;
+const START_THREADS_AFTER_MS = 100;
 const LISTEN_AGAIN_AFTER_MS = 500;
 const OTHERS_CLOSE_WITHIN_MS = 500;
 /** Maximum number of repositories in the log line of a preview. */
@@ -192,9 +192,9 @@ function runUntilStopped(
   stopService: () => Promise<void>,
 ): void {
   // Otherwise the first request that computes would wait for the threads. They
-  // also get the files that they need before clients can take them all. To start
-  // them holds up the serving thread, so that does not delay the first answers.
-  services.clock.setTimer(
+  // also get their files before clients can take all. Starting them blocks the
+  // serving thread, so the first answers go first.
+  const cancelStart = services.clock.setTimer(
     START_THREADS_AFTER_MS,
     () => void services.startThreads(),
   );
@@ -202,6 +202,7 @@ function runUntilStopped(
   const stop = async () => {
     // `deno task` forwards a signal that the process group already received.
     if (services.isStopping) return;
+    cancelStart();
     clearInterval(timer);
     services.stop();
     await services.clock.sleep(services.config.shutdownDelayMs);

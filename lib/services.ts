@@ -116,9 +116,13 @@ export async function openServices(
   }
   const log = parts.log ??
     new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
-  const memoryLeft = () =>
-    MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes -
-    Deno.memoryUsage().rss / isolates();
+  let residentBytes = 0;
+  const memoryLeft = () => {
+    // Deno reads it from a file. If none can be opened, it is 0.
+    residentBytes = Deno.memoryUsage().rss || residentBytes;
+    return MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes -
+      residentBytes / isolates();
+  };
   const isMemoryShort = () => memoryLeft() < SHORT_BELOW_BYTES;
   const threads = new ContentThreads(
     { clock, log, memoryLeft },

@@ -40,9 +40,8 @@ const LONG_DELAY_MS = 5_000;
 /** While others wait, long work rests for this many times its time. */
 const CROWDED_REST = 3;
 /**
- * Long work starts while the process may still take what the heap of a thread
- * may take, and 32 MiB that requests take meanwhile. Work cannot be stopped as
- * soon as memory is short.
+ * Long work starts only while there is room for a full heap of the thread and
+ * for 32 MiB of requests. It cannot be stopped as soon as memory is short.
  */
 const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 32) << 20;
 const MEMORY_CHECK_MS = 100;
@@ -72,12 +71,20 @@ export class ContentThreads implements Compute {
   readonly #threads: readonly ContentThread[];
 
   constructor(
-    options: ThreadOptions,
+    { memoryLeft = () => Infinity, ...options }: ThreadOptions,
     cores: number,
   ) {
     this.#threads = Array.from(
       { length: cores > 2 ? 2 : 1 },
-      () => new ContentThread(options),
+      () =>
+        new ContentThread({
+          ...options,
+          // Long work of the other thread may still fill its heap.
+          memoryLeft: () =>
+            memoryLeft() -
+            this.#threads.filter(({ isAtLongWork }) => isAtLongWork).length *
+              (MAX_HEAP_MB << 20),
+        }),
     );
   }
 
@@ -121,6 +128,7 @@ export class ContentThreads implements Compute {
  * Runs tasks on a thread without permissions. The thread starts on first use.
  */
 export class ContentThread implements Compute {
+  isAtLongWork = false;
   readonly #queue: FairQueue;
   #sandbox: Sandbox | null = null;
   #thread: Promise<Thread | null> | null = null;
@@ -145,12 +153,13 @@ export class ContentThread implements Compute {
   }
 
   async start(): Promise<void> {
-    await (this.#thread ??= this.#open());
+    if (!this.#isClosed) await (this.#thread ??= this.#open());
   }
 
   /** Has the thread forget what it has not used lately. Never throws. */
   async forget(unusedMs = UNUSED_MS): Promise<void> {
-    if (this.#isForgetting) return;
+    // One that is under way may leave more.
+    if (this.#isForgetting && unusedMs > 0) return;
     this.#isForgetting = true;
     if (await this.#thread !== null) {
       await this.run(forgetTask, unusedMs, { client: "" }).catch(() => {});
@@ -176,6 +185,7 @@ export class ContentThread implements Compute {
         const answer = this.#attempt(task, input, isLong, signal).finally(
           () => {
             const usedMs = clock.monotonicMs() - startedAtMs;
+            this.isAtLongWork = false;
             if (isLong) {
               const rest = this.waiting > 0 ? CROWDED_REST : 1;
               this.#longAfterMs = clock.monotonicMs() + rest * usedMs;
@@ -212,7 +222,10 @@ export class ContentThread implements Compute {
       const pauseMs = isLong ? this.#longAfterMs - clock.monotonicMs() : 0;
       const isShort = isLong && memoryLeft() < MEMORY_FOR_LONG_BYTES;
       const waitMs = Math.max(pauseMs, isShort ? MEMORY_CHECK_MS : 0);
-      if (waitMs <= 0) return permit;
+      if (waitMs <= 0) {
+        this.isAtLongWork = isLong;
+        return permit;
+      }
       permit.release(0);
       if (isShort) {
         const nowMs = clock.monotonicMs();

@@ -21,7 +21,10 @@ import {
   MAX_HEAP_MB,
   TimeLimitError,
 } from "../../lib/thread/compute.ts";
-import { ContentThread } from "../../lib/thread/content_thread.ts";
+import {
+  ContentThread,
+  ContentThreads,
+} from "../../lib/thread/content_thread.ts";
 import { recordedLog, silentLog } from "../source/open_github.ts";
 import { TestClock, turns } from "../test_clock.ts";
 
@@ -173,6 +176,32 @@ Deno.test("ContentThread delays long work while memory is short", async () => {
   }
 });
 
+Deno.test("ContentThreads do long work in turn where memory is for one", async () => {
+  for (const leftBytes of [(2 * MAX_HEAP_MB) << 20, Infinity]) {
+    let waits = 0;
+    const clock = {
+      ...patientClock,
+      sleep(ms: number) {
+        waits++;
+        return systemClock.sleep(ms);
+      },
+    };
+    const threads = new ContentThreads(
+      { clock, log: silentLog, memoryLeft: () => leftBytes },
+      4,
+    );
+    await threads.start();
+    // Each has a thread of its own.
+    await Promise.all(["a", "b"].map((repository) => {
+      const files = [{ id: "f", bytes: bytesOf(SLOW.slice(0, 8_000)) }];
+      const options = { client: repository, repository, isLong: true };
+      return threads.run(renderTask, { repository, files }, options);
+    }));
+    threads.close();
+    assertEquals(waits > 0, leftBytes < Infinity, `${waits}`);
+  }
+});
+
 Deno.test("ContentThread has a started thread forget, once at a time", async () => {
   using opened = start();
   const { thread } = opened;
@@ -190,8 +219,13 @@ Deno.test("ContentThread has a started thread forget, once at a time", async () 
   const first = thread.forget();
   await thread.forget();
   assertEquals(tasks, ["forget"]);
+  // Work that waits in vain does not have less forgotten.
+  const all = thread.forget(0);
+  await turns();
+  assertEquals(tasks, ["forget", "forget"]);
   forgotten.reject(new Error("busy"));
   await first;
+  await all;
   Object.assign(thread, { run: own });
   assertEquals(await opened.render("*a*"), "<p><em>a</em></p>");
   const files = [{ id: "f", bytes: bytesOf(`---\na: ${"x".repeat(99)}\n---`) }];
