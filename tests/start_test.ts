@@ -208,18 +208,16 @@ Deno.test("start is not ready while it waits to stop", async () => {
   assertEquals((await service.ended).code, 0);
 });
 
-/**
- * Runs two isolates that share a port; `work` gets one request at a time on a
- * new connection.
- */
+/** Sends one request on a new connection. */
+type Send = (
+  path: string,
+  client?: string,
+) => Promise<{ response: Response; isolate: string }>;
+
+/** Runs two isolates that share a port. */
 async function withIsolates(
   env: Readonly<Record<string, string>>,
-  work: (
-    send: (
-      path: string,
-      client?: string,
-    ) => Promise<{ response: Response; isolate: string }>,
-  ) => Promise<void>,
+  work: (send: Send) => Promise<void>,
 ): Promise<void> {
   const folder = `data/parallel-${crypto.randomUUID()}`;
   const port = freePort();
@@ -237,14 +235,21 @@ async function withIsolates(
     while (!await connects(port)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    await work(async (path, client = "10.0.0.1") => {
+    const send: Send = async (path, client = "10.0.0.1") => {
       // A request on a connection of its own goes to any isolate.
       const headers = { connection: "close", "x-forwarded-for": client };
       const url = `http://127.0.0.1:${port}${path}`;
       const response = await fetch(url, { headers });
       const id = response.headers.get("x-request-id") ?? "";
       return { response, isolate: id.split("-")[0]! };
-    });
+    };
+    // One isolate may listen later than the other.
+    for (const isolates = new Set<string>(); isolates.size < 2;) {
+      const { response, isolate } = await send("/api/health");
+      await response.body?.cancel();
+      isolates.add(isolate);
+    }
+    await work(send);
     service.signal("SIGTERM");
     assertEquals((await service.ended).code, 0);
     await Deno.stat(join(root, folder, "kv"));

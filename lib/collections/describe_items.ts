@@ -219,7 +219,7 @@ async function addHtml(
   );
   const keys = markdown.map(keyOf);
   const rendered = await objects.getMany(renderedKind, repository, keys);
-  const missing = markdown.filter((file) => {
+  const missing = inPathOrder(markdown).filter((file) => {
     const found = rendered.get(keyOf(file));
     if (found) file.rendered = found;
     const failure = objects.peek(failureKind, repository, keyOf(file));
@@ -228,11 +228,12 @@ async function addHtml(
     }
     return file.rendered === undefined && file.htmlError === undefined;
   });
-  if (missing.length === 0) return;
+  if (missing.length === 0) return cutHtml(markdown);
   const key = `html ${missing.map(keyOf).join(" ")}`;
   const work = async (read: ReadContext) => {
     const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
+    const fits = htmlBudget();
     const files = missing.map(contentRef);
     const rendering = {
       task: renderTask,
@@ -242,7 +243,8 @@ async function addHtml(
     };
     for await (const [key, given] of workOn(files, read, rendering, blobs)) {
       const result = given ?? TOO_SLOW;
-      results.set(key, result);
+      const isKept = !(result instanceof Uint8Array) || fits(result);
+      results.set(key, isKept ? result : HTML_TOO_LARGE);
       if (result instanceof Uint8Array) {
         objects.set(renderedKind, repository, key, result);
       } else if (typeof result === "string") {
@@ -268,11 +270,38 @@ async function addHtml(
     const { lfs, result } = results[index]!;
     // The pointer may have been found by another request's job.
     if (lfs !== undefined) file.lfs = lfs;
-    if (result instanceof Error) fail(file, result);
+    if (result === HTML_TOO_LARGE) failTooLarge(file);
+    else if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
     else file.rendered = result;
   }
+  cutHtml(markdown);
 }
+
+const HTML_TOO_LARGE = new Error("The HTML does not fit into the answer");
+
+/** Returns a function that takes HTML while all of it fits into an answer. */
+function htmlBudget() {
+  let bytesLeft = MAX_JSON_BYTES;
+  return ({ length }: Uint8Array): boolean => {
+    const fits = length <= bytesLeft;
+    if (fits) bytesLeft -= length;
+    return fits;
+  };
+}
+
+/** Bounds what is sent to the content thread by what fits into the answer. */
+function cutHtml(markdown: readonly DescribedFile[]) {
+  const fits = htmlBudget();
+  for (const file of inPathOrder(markdown)) {
+    if (file.rendered === undefined || fits(file.rendered)) continue;
+    delete file.rendered;
+    failTooLarge(file);
+  }
+}
+
+const failTooLarge = (file: DescribedFile) =>
+  fail(file, pageTooLarge(file.path, MAX_JSON_BYTES));
 
 /** A file that cannot be read has only its error. */
 function fail(file: DescribedFile, error: Error) {

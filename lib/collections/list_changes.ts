@@ -57,7 +57,10 @@ export async function listChanges(
     read,
     compareListsTask,
     { before: old, after: now },
-    { linearIn: (old?.files.length ?? 0) + (now?.files.length ?? 0) },
+    {
+      subject: about.path,
+      linearIn: (old?.files.length ?? 0) + (now?.files.length ?? 0),
+    },
   );
   if (changes === null) {
     const why =

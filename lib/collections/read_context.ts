@@ -2,6 +2,7 @@
 // Folders are counted. No request reads more than MAX_TREE_READS of them
 // however deep they are nested.
 
+import { createHash } from "node:crypto";
 import type { ListBody } from "../api/contract.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
@@ -73,8 +74,6 @@ export interface Answer {
 export const SMALL_ANSWER_BYTES = 64 << 10;
 /** Maximum folders that one request or one background listing reads. */
 const MAX_TREE_READS = 2_000;
-/** Longer inputs take longer than the first try of a linear task may. */
-const LONG_BYTES = 8 << 20;
 /** Another client's work may evict what a thread keeps before it is used. */
 const MAX_ROUNDS = 3;
 /**
@@ -191,11 +190,9 @@ export async function runTask<Input, Output>(
   { subject, ...options }: TaskOptions = {},
 ): Promise<Output> {
   const repository = repositoryOf(read);
-  const { linearIn = 0 } = options;
   try {
     return await read.compute.run(task, input, {
       ...read.context,
-      isLong: linearIn > LONG_BYTES,
       ...options,
       repository,
     });
@@ -254,7 +251,8 @@ export async function runJob<T>(
   const result = await read.jobs.run({
     client,
     signal,
-    key: `${repository} ${key}`,
+    // Configurations and parameters can make keys very long.
+    key: createHash("sha256").update(`${repository} ${key}`).digest("hex"),
     waitMs: Math.max(remainingMs, waitMs * MIN_WAIT_SHARE),
     onStart: () => recordMiss(),
     // The request itself has read the folder. The count starts at 1.

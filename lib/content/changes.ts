@@ -35,6 +35,7 @@ export function compareLists(
   const added: ChangedFileBody[] = [];
   const changed: ChangedFileBody[] = [];
   const gone: ChangedFileBody[] = [];
+  let chars = 0;
   for (let a = 0, b = 0; a < old.list.length || b < now.list.length;) {
     const order = Buffer.compare(old.keyAt(a), now.keyAt(b));
     const earlier = order <= 0 ? a++ : -1;
@@ -48,7 +49,8 @@ export function compareLists(
     else if (is !== null) added.push(is);
     else if (was !== null) gone.push(was);
     const count = added.length + changed.length + gone.length;
-    if (count > MAX_CHANGES.files) return null;
+    chars += (is ?? was)?.path.length ?? 0;
+    if (count > MAX_CHANGES.files || chars > MAX_CHANGES.bytes) return null;
   }
   const json = JSON.stringify({ changed, ...withRenames(added, gone) });
   const bytes = new TextEncoder().encode(json);

@@ -73,6 +73,7 @@ export function describeCollections(
   const collections = reachable(input.declared, files);
   const { found, folders } = survey(files, kinds, {
     path: input.path,
+    maxBytes,
     known: new Set(collections.map(({ path }) => path)),
   });
   if (found.length > MAX_FOUND) {
@@ -98,13 +99,13 @@ export function describeCollections(
       : JSON.stringify({ collections: collections.map(toBody), folders }),
   );
   if (text.length > maxBytes) {
-    throw collectionTooLarge(
-      "",
-      `its description has more than ${maxBytes} bytes`,
-    );
+    throw tooLarge(maxBytes);
   }
   return { text, warnings };
 }
+
+const tooLarge = (maxBytes: number) =>
+  collectionTooLarge("", `its description has more than ${maxBytes} bytes`);
 
 function toBody({ rule: _, schema, ...body }: Found) {
   const $schema = "https://json-schema.org/draft/2020-12/schema";
@@ -161,9 +162,14 @@ interface Folder {
 function survey(
   files: FileList,
   kinds: readonly Kind[],
-  { path: parent, known }: { path: string; known: ReadonlySet<string> },
+  { path: parent, known, maxBytes }: {
+    path: string;
+    known: ReadonlySet<string>;
+    maxBytes: number;
+  },
 ) {
   const folders: FolderBody[] = [];
+  let chars = 0;
   const stack: Folder[] = [];
   const open = (path: string) =>
     stack.push({ path, files: 0, articles: 0, data: 0, own: 0, found: [] });
@@ -180,6 +186,8 @@ function survey(
           `a folder has more than ${MAX_FOLDERS} folders`,
         );
       }
+      chars += name.length + path.length;
+      if (chars > maxBytes) throw tooLarge(maxBytes);
     }
     if (known.has(path)) return;
     above.articles += articles;

@@ -13,6 +13,7 @@ import { project } from "./fields.ts";
 import { contentTypeOf, derivedKey, fileName, slugOf } from "./file_names.ts";
 import { splitFenced, textOf } from "./file_text.ts";
 import type { FrontMatter } from "./front_matter.ts";
+import { areTextsOver } from "./json_size.ts";
 import type { LfsPointer } from "./lfs_pointer.ts";
 import {
   contentUrlOf,
@@ -83,6 +84,9 @@ export interface Description {
   readonly neededBytes: number;
 }
 
+/** No item with more than this fits into a response. */
+const MAX_TEXT_BYTES = 16 << 20;
+
 /**
  * Returns the items of a page. Contents use up the byte budget in byte order of
  * path.
@@ -99,8 +103,9 @@ export function describe(input: DescribeInput): Description | Missing {
   );
   if (missing.length > 0) return { missing };
 
-  const jsonOf = (item: Partial<ItemBody>) =>
-    JSON.stringify(fields === undefined ? item : project(item, fields));
+  const projected = (item: Partial<ItemBody>) =>
+    fields === undefined ? item : project(item, fields);
+  const jsonOf = (item: Partial<ItemBody>) => JSON.stringify(projected(item));
   const items: string[] = [];
   let bytesLeft = maxBytes;
   for (const file of files) {
@@ -124,9 +129,11 @@ export function describe(input: DescribeInput): Description | Missing {
     const own = ownFields(file, input);
     const ownBytes = Buffer.byteLength(items[index]!);
     bytesLeft += ownBytes;
-    let json = jsonOf({ ...own, ...contents });
-    neededBytes += Buffer.byteLength(json) - ownBytes;
-    if (Buffer.byteLength(json) > bytesLeft) {
+    const item = projected({ ...own, ...contents });
+    const isOver = areTextsOver(item, MAX_TEXT_BYTES);
+    let json = isOver ? "" : JSON.stringify(item);
+    neededBytes += isOver ? Infinity : Buffer.byteLength(json) - ownBytes;
+    if (isOver || Buffer.byteLength(json) > bytesLeft) {
       isCut = true;
       const { detail } = pageTooLarge(file.path, maxBytes);
       const error = { code: "page-too-large", detail } as const;

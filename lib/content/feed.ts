@@ -108,11 +108,15 @@ export function writeFeed(
 export function writeSitemap(input: SitemapInput): Uint8Array<ArrayBuffer> {
   const files = new FileList(input.files);
   const urls = new Map<string, string>();
+  let chars = 0;
   for (const [position, index] of input.indices.entries()) {
     const link = linkOf(input.linkTemplate, slugOf(files.pathAt(index)));
     const date = input.dates[position];
     const changed = date ? `<lastmod>${date}</lastmod>` : "";
-    urls.set(link, `<url><loc>${escapeXml(link)}</loc>${changed}</url>\n`);
+    const url = `<url><loc>${escapeXml(link)}</loc>${changed}</url>\n`;
+    if (!urls.has(link)) chars += url.length;
+    if (chars > input.maxBytes) throw tooLarge(input);
+    urls.set(link, url);
   }
   const text = `<?xml version="1.0" encoding="utf-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -121,14 +125,15 @@ ${[...urls.values()].join("")}</urlset>
   return bytesOf(text, input);
 }
 
-function bytesOf(
-  text: string,
-  { collection, maxBytes }: Target,
-): Uint8Array<ArrayBuffer> {
+function bytesOf(text: string, target: Target): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= maxBytes) return bytes;
+  if (bytes.length > target.maxBytes) throw tooLarge(target);
+  return bytes;
+}
+
+function tooLarge({ collection, maxBytes }: Target) {
   const why = `the answer has more than ${maxBytes} bytes`;
-  throw collectionTooLarge(collection, why);
+  return collectionTooLarge(collection, why);
 }
 
 function linkOf(template: string, slug: string): string {

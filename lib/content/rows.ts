@@ -9,8 +9,9 @@ import type { Pace } from "../thread/compute.ts";
 import { countFacets } from "./facets.ts";
 import { project } from "./fields.ts";
 import { textOf } from "./file_text.ts";
-import { Kept } from "./kept.ts";
 import { parseFilters } from "./filter.ts";
+import { areTextsOver } from "./json_size.ts";
+import { Kept } from "./kept.ts";
 import { DataError, parseData, parseJson } from "./parse_data.ts";
 import {
   isPlainObject,
@@ -108,10 +109,6 @@ export function parseTable(input: TableInput): void {
     if (text === null) throw new DataError("It is not UTF-8 text", 1);
     while (tables.bytes + bytes.length >= MAX_KEPT_BYTES) tables.pop();
     const rows = rowsOf(text.replace(/^\ufeff/, ""), path, infers);
-    if (rows.length > MAX_ROWS) {
-      const why = `it has more than ${MAX_ROWS} rows`;
-      throw collectionTooLarge(path, why);
-    }
     tables.set(keyOf(input), { rows, size: bytes.length });
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
@@ -186,9 +183,13 @@ export function listRows(input: RowsInput, pace: Pace): RowsPage | RowsLack {
       snippet: snippets![at]!,
     };
     const item = { ...rows[index]!, ...match && { match } };
-    const json = JSON.stringify(fields ? project(item, fields) : item);
+    const sent = fields ? project(item, fields) : item;
+    const isOver = areTextsOver(sent, bytesLeft);
+    const json = isOver ? "" : JSON.stringify(sent);
     bytesLeft -= Buffer.byteLength(json) + 1;
-    if (bytesLeft < 0) return { json: null, total: indices.length, facets };
+    if (isOver || bytesLeft < 0) {
+      return { json: null, total: indices.length, facets };
+    }
     items.push(json);
   }
   const json = new TextEncoder().encode(items.join());
@@ -207,33 +208,49 @@ function rowsOf(text: string, path: string, infers: boolean): Row[] {
       const why = `it has a row with more than ${MAX_CELLS_PER_ROW} cells`;
       throw collectionTooLarge(path, why);
     }
-    return csvRows(text, delimiter, infers);
+    return csvRows(text, { path, delimiter, infers });
   }
-  if (/^(jsonl|ndjson)$/.test(format)) {
-    return text.split("\n")
-      .map((data, at) => [data.trim(), at + 1] as const)
-      .filter(([data]) => data !== "")
-      .map(([data, line], index) => {
-        requireFewLists(data, path, "a row");
-        return { index, data: parseJson(data, line) };
-      });
-  }
+  if (/^(jsonl|ndjson)$/.test(format)) return jsonLinesRows(text, path);
   if (format === "json") requireFewLists(text, path);
   const value = parseData(text, {
     format: format === "json" || format === "toml" ? format : "yaml",
     ...LIMITS,
   });
-  if (Array.isArray(value)) {
-    return value.map((data, index) => ({ index, data }));
-  }
+  const listed = (list: readonly PlainValue[]) => {
+    requireFewRows(list.length, path);
+    return list.map((data, index) => ({ index, data }));
+  };
+  if (Array.isArray(value)) return listed(value);
   if (!isPlainObject(value)) throw new DataError("It has no list", 1);
-  const entries = Object.entries(value);
-  const [[, only] = []] = entries;
+  const keys = Object.keys(value);
+  const only = value[keys[0] ?? ""];
   // TOML has no list at the top.
-  if (entries.length === 1 && Array.isArray(only)) {
-    return only.map((data, index) => ({ index, data }));
+  if (keys.length === 1 && Array.isArray(only)) return listed(only);
+  requireFewRows(keys.length, path);
+  return keys.map((key, index) => ({ index, key, data: value[key]! }));
+}
+
+/** @throws {CollectionsError} collection-too-large. */
+function requireFewRows(count: number, path: string): void {
+  if (count <= MAX_ROWS) return;
+  throw collectionTooLarge(path, `it has more than ${MAX_ROWS} rows`);
+}
+
+/** A list of all lines would take more memory than the rows. */
+function jsonLinesRows(text: string, path: string): Row[] {
+  const rows: Row[] = [];
+  let line = 1;
+  for (let start = 0; start < text.length; line++) {
+    const lineEnd = text.indexOf("\n", start);
+    const end = lineEnd < 0 ? text.length : lineEnd;
+    const data = text.slice(start, end).trim();
+    start = end + 1;
+    if (data === "") continue;
+    requireFewRows(rows.length + 1, path);
+    requireFewLists(data, path, "a row");
+    rows.push({ index: rows.length, data: parseJson(data, line) });
   }
-  return entries.map(([key, data], index) => ({ index, key, data }));
+  return rows;
 }
 
 /** Returns the number of cells of the longest row. */
@@ -274,7 +291,14 @@ function requireFewLists(text: string, path: string, subject = "it"): void {
  * Parses RFC 4180 with a header. A cell without a name of its own is named by
  * its column. Missing cells are absent.
  */
-function csvRows(text: string, delimiter: string, infers: boolean): Row[] {
+function csvRows(
+  text: string,
+  { path, delimiter, infers }: {
+    path: string;
+    delimiter: string;
+    infers: boolean;
+  },
+): Row[] {
   const rows: Row[] = [];
   const names: string[] = [];
   /** How often each name was wanted. */
@@ -300,6 +324,7 @@ function csvRows(text: string, delimiter: string, infers: boolean): Row[] {
         infers ? inferred(cell) : cell,
       ]),
     );
+    requireFewRows(rows.length + 1, path);
     rows.push({ index: rows.length, data });
     return null;
   };

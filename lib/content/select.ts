@@ -5,6 +5,7 @@
 import type { FacetsBody } from "../api/contract.ts";
 import { collectionTooLarge, MAX_NAMED } from "../errors.ts";
 import { FileList } from "../source/file_list.ts";
+import { type Pace, TimeLimitError } from "../thread/compute.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
 import { derivedText, type Missing } from "./derived.ts";
 import { datesOf } from "./entry_dates.ts";
@@ -51,6 +52,12 @@ interface SelectInput {
 }
 
 /**
+ * Parsed JSON takes up to 13 times its characters. More of it is long work,
+ * which waits while memory is short.
+ */
+const MAX_SHORT_CHARS = 4 << 20;
+
+/**
  * The indices of the selected files in list order, and the requested facets.
  */
 export interface Selection {
@@ -63,8 +70,12 @@ export interface Selection {
 /**
  * Selects files by parameters that were already checked.
  * @throws {CollectionsError} collection-too-large.
+ * @throws {TimeLimitError} if a first try is not enough.
  */
-export function select(input: SelectInput): Selection | Missing {
+export function select(
+  input: SelectInput,
+  { isLast }: Pace,
+): Selection | Missing {
   const { repository, rule, sort, filter, kind, facets, maxItemBytes, scores } =
     input;
   const { latestFirst } = input;
@@ -112,6 +123,9 @@ export function select(input: SelectInput): Selection | Missing {
     if (chars > MAX_READ.chars) {
       const why = "its front matter does not fit into memory";
       throw collectionTooLarge(input.folder, why);
+    }
+    if (chars > MAX_SHORT_CHARS && !isLast) {
+      throw new TimeLimitError("The front matter is too long for a first try");
     }
     parsed.set(id, JSON.parse(text ?? "{}"));
   }

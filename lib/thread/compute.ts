@@ -104,7 +104,7 @@ export class TimeLimitError extends Error {
 
 /**
  * Time limits of a piece of work in ms. `first` is for the first try. `long` is
- * for work that is known to be long.
+ * for the second, and for work that is known to be long.
  */
 export const LIMIT_MS = { first: 200, long: 2_000 };
 
@@ -116,6 +116,9 @@ export const TURN_MS = 100;
 
 /** Smaller inputs of linear work are not sent to the other thread. */
 export const SMALL_BYTES = 32 * 1024;
+
+/** Linear work on larger inputs is long. */
+export const LONG_BYTES = 8 << 20;
 
 /** Sets no limits. Used for small inputs and if no thread can be started. */
 export const unlimited: Pace = {

@@ -12,6 +12,7 @@ import { freeBuffer } from "../work/memory.ts";
 import {
   type Compute,
   LIMIT_MS,
+  LONG_BYTES,
   MAX_HEAP_MB,
   SMALL_BYTES,
   type Task,
@@ -168,12 +169,12 @@ export class ContentThread implements Compute {
   }
 
   readonly run: Compute["run"] = async (task, input, options) => {
-    const { client, signal, charge, linearIn = Infinity } = options;
+    const { client, signal, charge, linearIn = null } = options;
     const { clock } = this.options;
-    let { isLong = false } = options;
+    let { isLong = (linearIn ?? 0) > LONG_BYTES } = options;
     try {
       signal?.throwIfAborted();
-      if (linearIn <= SMALL_BYTES) {
+      if (linearIn !== null && linearIn <= SMALL_BYTES) {
         await yieldToEventLoop(signal);
         return (await task.load())(input, unlimited);
       }
@@ -361,7 +362,8 @@ class Sandbox {
 
   constructor() {
     // The thread inside needs permission to read its modules.
-    const read = [new URL("../../", import.meta.url)];
+    const read = ["lib/", "packages/", "jsr/", "node_modules/"]
+      .map((path) => new URL(`../../${path}`, import.meta.url));
     const none = {
       env: false,
       ffi: false,

@@ -54,9 +54,13 @@ function paceOf(limitMs: number): Pace {
     isOver: () => performance.now() >= endsAtMs,
     isLast: limitMs === LIMIT_MS.long,
     within<T>(piece: () => T): T {
+      // The serving thread gives up a task of several pieces after this time.
+      const leftMs = Math.ceil(endsAtMs + limitMs - performance.now());
+      const timeout = Math.min(limitMs, leftMs);
+      if (timeout <= 0) throw new TimeLimitError("The pieces take too long");
       work = piece;
       try {
-        return script.runInThisContext({ timeout: limitMs });
+        return script.runInThisContext({ timeout });
       } catch (error) {
         const { code } = error as { code?: string };
         if (code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;

@@ -441,6 +441,51 @@ Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async (
   assertEquals(codes, [undefined, undefined, cut, cut]);
 });
 
+Deno.test("a page has at most 16 MiB of HTML before it is written", async () => {
+  // Each reference repeats the address of its definition.
+  const text = `${"[a]\n\n".repeat(40)}[a]: /${"x".repeat(20_000)}\n`;
+  const source = new MemorySource(
+    Array.from({ length: 30 }, (_, n) => [
+      `posts/${String(n).padStart(2, "0")}.md`,
+      text + n,
+    ]),
+  );
+  const compute = new WatchedCompute();
+  // The second time the HTML is cached.
+  for (let turn = 0; turn < 2; turn++) {
+    const { body: { items } } = await list(
+      "includeHtml=1",
+      source.read("a", { compute }),
+    );
+    const codes = items.map(({ error }) => error?.code ?? "");
+    const fitting = codes.indexOf("page-too-large");
+    assert(fitting > 10 && fitting < 25, `${codes}`);
+    assert(codes.slice(fitting).every((code) => code !== ""), `${codes}`);
+    for (const { task, input } of compute.runs) {
+      if (task !== "describe") continue;
+      const { files } = input as { files: { rendered?: Uint8Array }[] };
+      const bytes = files.reduce(
+        (sum, { rendered }) => sum + (rendered?.length ?? 0),
+        0,
+      );
+      assert(bytes > 8 << 20 && bytes <= 16 << 20, `${bytes}`);
+    }
+  }
+});
+
+Deno.test("keys of jobs are short, whatever a request names", async () => {
+  const source = new MemorySource([["posts/a.md", "a"]]);
+  const keys: string[] = [];
+  const { run } = source.jobs;
+  source.jobs.run = (options) => {
+    keys.push(options.key);
+    return run.call(source.jobs, options) as never;
+  };
+  const filter = `filter[name]=!${"x".repeat(900)}`;
+  await list(`sort=lastChanged.date&${filter}`, source.read());
+  assertEquals(keys.map((key) => key.length), [64]);
+});
+
 Deno.test("a page of paths over 16 MiB is refused", async () => {
   const folder = `${"中".repeat(80)}/`.repeat(15);
   const source = new MemorySource(

@@ -5,6 +5,7 @@ import {
   type Description,
 } from "../../lib/content/describe.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
+import { counted } from "./counted.ts";
 
 const INPUT: DescribeInput = {
   repository: "octo/site",
@@ -44,6 +45,18 @@ Deno.test("describe() builds no item after the first that does not fit", () => {
   const { json, isCut } = describeFiles(whole.neededBytes / 10);
   assertEquals([json.length, isCut], [0, true]);
   assertEquals(built, 101);
+});
+
+Deno.test("describe() makes no JSON of a content that cannot fit", () => {
+  const file = { path: "a.md", id: "1", size: 3 << 20 };
+  const bytes = new Uint8Array(file.size).fill(1);
+  let isCut = false;
+  // One for the item alone, and one for the item with its error.
+  const made = counted(JSON, "stringify", () => {
+    const described = describe({ ...INPUT, files: [{ ...file, bytes }] });
+    ({ isCut } = described as Description);
+  });
+  assertEquals([isCut, made], [true, 2]);
 });
 
 Deno.test("describe() bounds HTML after its addresses are filled in", () => {

@@ -7,6 +7,9 @@ import { type Task, whole } from "../../thread/compute.ts";
 import { blobId } from "../git_object_id.ts";
 import { parseJson } from "./json.ts";
 
+/** A blob has a few, and its error about twelve. */
+const VALUES_PER_BLOB = 50;
+
 interface BlobAnswer {
   /** The bytes of each blob. Null if GitHub did not send it whole and exact. */
   blobs: readonly (Uint8Array<ArrayBuffer> | null)[];
@@ -33,7 +36,8 @@ export const readBlobsTask: Task<
 function readBlobAnswer(
   { answer, ids }: { answer: Uint8Array; ids: readonly string[] },
 ): BlobAnswer {
-  const { data, errors } = objectOf(parseJson(answer));
+  const maxValues = 1_000 + VALUES_PER_BLOB * ids.length;
+  const { data, errors } = objectOf(parseJson(answer, maxValues));
   if (errors !== undefined && !Array.isArray(errors)) throw unusable();
   const repository = objectOf(objectOf(data ?? {}).repository ?? {});
   const failed: number[] = [];

@@ -30,10 +30,10 @@ const KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
 const UNUSABLE_PATH = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
 /**
- * An entry has seven. GitHub gives at most 100,000 entries. More would fill the
- * heap of the content thread.
+ * An entry has seven in at least 100 bytes. GitHub gives at most 100,000
+ * entries. More would fill the heap of the content thread.
  */
-const MAX_VALUES = 3_000_000;
+const MAX_VALUES = { all: 3_000_000, perByte: 0.1 };
 
 interface TreeAnswer {
   /**
@@ -65,7 +65,9 @@ function readTree(
   { answer, isRecursive }: { answer: Uint8Array; isRecursive: boolean },
   { isLast }: Pace,
 ): TreeAnswer | null {
-  const parsed = parseJson(answer, MAX_VALUES, () => {
+  const { all, perByte } = MAX_VALUES;
+  const maxValues = Math.min(all, 100 + perByte * answer.length);
+  const parsed = parseJson(answer, maxValues, () => {
     // The text takes as much memory again.
     if (isLast) freeBuffer(answer.buffer);
   });

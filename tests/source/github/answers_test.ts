@@ -4,6 +4,7 @@ import { CollectionsError } from "../../../lib/errors.ts";
 import { FileList } from "../../../lib/source/file_list.ts";
 import { parseAnswer } from "../../../lib/source/github/host.ts";
 import { parseJson } from "../../../lib/source/github/json.ts";
+import { readBlobsTask } from "../../../lib/source/github/blob_answer.ts";
 import { readTreeTask } from "../../../lib/source/github/trees.ts";
 import { unlimited } from "../../../lib/thread/compute.ts";
 import { inlineCompute } from "../../thread/inline_compute.ts";
@@ -55,6 +56,27 @@ Deno.test("readTreeTask refuses more values than a heap can hold", async () => {
     CollectionsError,
     "it is too long",
   );
+});
+
+Deno.test("answers have as few values as their entries need", async () => {
+  const answers = [
+    [readTreeTask, { isRecursive: true }, '{"tree":[', "]}"],
+    [readBlobsTask, { ids: ["a"] }, '{"data":[', "]}"],
+  ] as const;
+  for (const [task, more, start, end] of answers) {
+    const text = start + Array(2_000).fill("{}").join() + end;
+    const answer = new TextEncoder().encode(text);
+    await assertRejects(
+      () =>
+        inlineCompute.run(
+          task as typeof readTreeTask,
+          { answer, ...more } as never,
+          { client: "test" },
+        ),
+      CollectionsError,
+      "it is too long",
+    );
+  }
 });
 
 Deno.test("readTreeTask frees its input when it is not tried again", async () => {
