@@ -280,14 +280,14 @@ async function addHtml(
 
 const HTML_TOO_LARGE = new Error("The HTML does not fit into the answer");
 
-/** Returns a function that takes HTML while all of it fits into an answer. */
+/**
+ * Returns a function that takes HTML until it does not fit into an answer. What
+ * fits among some files in path order may then not fit among more, but never
+ * the other way round.
+ */
 function htmlBudget() {
   let bytesLeft = MAX_JSON_BYTES;
-  return ({ length }: Uint8Array): boolean => {
-    const fits = length <= bytesLeft;
-    if (fits) bytesLeft -= length;
-    return fits;
-  };
+  return ({ length }: Uint8Array): boolean => (bytesLeft -= length) >= 0;
 }
 
 /** Bounds what is sent to the content thread by what fits into the answer. */
@@ -336,6 +336,7 @@ async function describeFiles(
     repository: repositoryOf(read),
     files,
     fields,
+    mostBytes: maxBytes,
     linkTemplate,
     prefix: folder && pathIn(folder.path, ""),
     // The path is the last part of the URL.

@@ -95,10 +95,7 @@ export async function sitemapOf(
   const length = total > MAX_DATED ? 0 : total;
   const dated = Array.from({ length }, (_, position) => at(position)!);
   const { dates, cacheForMs } = await runJob(read, {
-    // The paths may be very long.
-    key: `dates ${read.snapshot.commit} ${collection} ${
-      indices!.slice(0, length).join()
-    }`,
+    key: JSON.stringify([read.snapshot.commit, dated.map(({ path }) => path)]),
     collection,
     work: (read) => readDates(dated, read),
   });

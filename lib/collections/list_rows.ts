@@ -20,7 +20,7 @@ import { readContent } from "./read_contents.ts";
 
 const MAX_FILE_BYTES = 10 << 20;
 /** Larger files take longer to parse than the first try of a task may. */
-const LONG_BYTES = 1 << 20;
+const LONG_TABLE_BYTES = 1 << 20;
 
 /** Returns the data file at a path, or null for anything else. */
 export async function findDataFile(
@@ -75,7 +75,7 @@ export async function listRows(
         const bytes = await joinBytes([
           await readContent({ ...file }, admit, read),
         ]);
-        const isLong = bytes.length > LONG_BYTES;
+        const isLong = bytes.length > LONG_TABLE_BYTES;
         await runTask(read, tableTask, { ...name, bytes }, {
           ...about,
           isLong,

@@ -45,7 +45,8 @@ export function compareLists(
     if (isSame && !hasRule) continue;
     const was = old.entryAt(earlier);
     const is = now.entryAt(later);
-    if (was !== null && is !== null) !isSame && changed.push(is);
+    if (isSame && was !== null && is !== null) continue;
+    if (was !== null && is !== null) changed.push(is);
     else if (is !== null) added.push(is);
     else if (was !== null) gone.push(was);
     const count = added.length + changed.length + gone.length;

@@ -70,6 +70,8 @@ export interface DescribeInput extends LinkTargets {
   } | null;
   /** The maximum number of bytes of JSON. */
   maxBytes: number;
+  /** The maximum of every try. */
+  mostBytes: number;
 }
 
 export interface Description {
@@ -84,15 +86,12 @@ export interface Description {
   readonly neededBytes: number;
 }
 
-/** No item with more than this fits into a response. */
-const MAX_TEXT_BYTES = 16 << 20;
-
 /**
  * Returns the items of a page. Contents use up the byte budget in byte order of
  * path.
  */
 export function describe(input: DescribeInput): Description | Missing {
-  const { repository, files, fields, maxBytes } = input;
+  const { repository, files, fields, maxBytes, mostBytes } = input;
   const texts = files.map(({ path, id, lfs, bytes, frontMatter }) =>
     frontMatter && (!lfs || bytes)
       ? derivedText(repository, derivedKey({ path, id: lfs?.oid ?? id }))
@@ -130,7 +129,7 @@ export function describe(input: DescribeInput): Description | Missing {
     const ownBytes = Buffer.byteLength(items[index]!);
     bytesLeft += ownBytes;
     const item = projected({ ...own, ...contents });
-    const isOver = areTextsOver(item, MAX_TEXT_BYTES);
+    const isOver = areTextsOver(item, mostBytes);
     let json = isOver ? "" : JSON.stringify(item);
     neededBytes += isOver ? Infinity : Buffer.byteLength(json) - ownBytes;
     if (isOver || Buffer.byteLength(json) > bytesLeft) {

@@ -6,8 +6,8 @@ import { Buffer } from "node:buffer";
 const MAX_ESCAPE = 6;
 
 /**
- * Returns whether the texts in a value take more than `maxBytes` as JSON. A
- * text of control characters takes six times its size.
+ * Returns whether the texts and keys in a value take more than `maxBytes` as
+ * JSON. A text of control characters takes six times its size.
  */
 export function areTextsOver(value: unknown, maxBytes: number): boolean {
   // Nearly all are so short that no escapes matter.
@@ -25,7 +25,7 @@ function isOver(
   const take = (value: unknown) => {
     if (typeof value === "string") left -= sizeOf(value, left);
     else if (typeof value === "object" && value !== null) {
-      for (const each of Array.isArray(value) ? value : Object.values(value)) {
+      for (const each of Array.isArray(value) ? value : Object.entries(value)) {
         if (left < 0) return;
         take(each);
       }

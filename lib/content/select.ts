@@ -111,25 +111,28 @@ export function select(
     }
   }
 
-  const parsed = new Map<string, PlainObject | null>();
+  const texts = new Map<string, string>();
   const missing: number[] = [];
   let chars = 0;
   for (const [index, id] of ids) {
     // Files with the same content are parsed once.
-    if (parsed.has(id)) continue;
+    if (texts.has(id)) continue;
     const text = derivedText(repository, id);
     if (text === undefined) missing.push(index);
+    texts.set(id, text ?? "");
     chars += text?.length ?? 0;
     if (chars > MAX_READ.chars) {
       const why = "its front matter does not fit into memory";
       throw collectionTooLarge(input.folder, why);
     }
-    if (chars > MAX_SHORT_CHARS && !isLast) {
-      throw new TimeLimitError("The front matter is too long for a first try");
-    }
-    parsed.set(id, JSON.parse(text ?? "{}"));
   }
   if (missing.length > 0) return { missing };
+  if (chars > MAX_SHORT_CHARS && !isLast) {
+    throw new TimeLimitError("The front matter is too long for a first try");
+  }
+  const parsed = new Map<string, PlainObject | null>(
+    texts.entries().map(([id, text]) => [id, JSON.parse(text)]),
+  );
 
   const itemAt = (index: number) => parsed.get(ids.get(index) ?? "") ?? null;
   const passing = chosen.filter((index) =>

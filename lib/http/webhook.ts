@@ -245,9 +245,10 @@ async function parseDelivery(
   const type = headers.get("content-type")?.split(/[;\s]/, 1)[0]?.toLowerCase();
   const isForm = type === "application/x-www-form-urlencoded";
   const input = { body, isForm };
-  const linearIn = body.length;
+  // A delivery does not wait for memory as long work does.
+  const about = { ...options, linearIn: body.length, isLong: false };
   const delivery = isForm || type === "application/json"
-    ? await compute.run(deliveryTask, input, { ...options, linearIn })
+    ? await compute.run(deliveryTask, input, about)
     : "Content-Type";
   if (typeof delivery === "object") return delivery;
   throw malformed(delivery, MALFORMED[delivery]);

@@ -42,9 +42,9 @@ const LONG_DELAY_MS = 5_000;
 const CROWDED_REST = 3;
 /**
  * Long work starts only while there is room for a full heap of the thread and
- * for 32 MiB of requests. It cannot be stopped as soon as memory is short.
+ * for 48 MiB of requests. It cannot be stopped as soon as memory is short.
  */
-const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 32) << 20;
+const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
 const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
 /**
@@ -126,7 +126,8 @@ export class ContentThreads implements Compute {
 }
 
 /**
- * Runs tasks on a thread without permissions. The thread starts on first use.
+ * Runs tasks on a thread that may only read its own modules. The thread starts
+ * on first use.
  */
 export class ContentThread implements Compute {
   isAtLongWork = false;

@@ -54,7 +54,8 @@ function paceOf(limitMs: number): Pace {
     isOver: () => performance.now() >= endsAtMs,
     isLast: limitMs === LIMIT_MS.long,
     within<T>(piece: () => T): T {
-      // The serving thread gives up a task of several pieces after this time.
+      // The serving thread waits as long for all pieces of a task as for a piece
+      // that begins at the end of the turn.
       const leftMs = Math.ceil(endsAtMs + limitMs - performance.now());
       const timeout = Math.min(limitMs, leftMs);
       if (timeout <= 0) throw new TimeLimitError("The pieces take too long");
@@ -64,7 +65,7 @@ function paceOf(limitMs: number): Pace {
       } catch (error) {
         const { code } = error as { code?: string };
         if (code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-        throw new TimeLimitError(`The work takes longer than ${limitMs} ms`);
+        throw new TimeLimitError(`The work takes longer than ${timeout} ms`);
       } finally {
         // It refers to the whole input.
         work = idle;

@@ -17,6 +17,7 @@ const INPUT: DescribeInput = {
   linkTemplate: undefined,
   linked: null,
   maxBytes: 16 << 20,
+  mostBytes: 16 << 20,
 };
 
 /** Each of its characters takes nine bytes in an address. */

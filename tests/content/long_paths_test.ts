@@ -12,11 +12,15 @@ import { counted } from "./counted.ts";
 const COUNT = 5_000;
 const LONG = `${"\u20ac".repeat(83)}/`.repeat(12);
 
-function listOf(pathOf: (number: string) => string): Uint8Array {
+function listOf(
+  pathOf: (number: string) => string,
+  lastId = "a",
+): Uint8Array {
   const builder = new FileListBuilder();
   for (let n = 0; n < COUNT; n++) {
     const path = pathOf(String(n).padStart(4, "0"));
-    builder.add({ path, id: "a".repeat(40), size: 1 });
+    const id = n === COUNT - 1 ? lastId : "a";
+    builder.add({ path, id: id.repeat(40), size: 1 });
   }
   return builder.build().bytes;
 }
@@ -32,6 +36,17 @@ Deno.test("compareLists() compares no files after 4 MiB of paths", () => {
     assertEquals(compareLists({ before: null, after }), null);
   });
   assert(compared > COUNT / 2 && compared < COUNT, `${compared}`);
+});
+
+Deno.test("compareLists() counts no paths that did not change", () => {
+  const sideOf = (lastId: string) => ({
+    folder: "posts",
+    files: listOf((number) => `${LONG}${number}.md`, lastId),
+    rule: { extension: "md" },
+  });
+  const json = compareLists({ before: sideOf("a"), after: sideOf("b") });
+  const { changed, added } = JSON.parse(new TextDecoder().decode(json!));
+  assertEquals([changed.length, added.length], [1, 0]);
 });
 
 Deno.test("writeSitemap() writes no address after its maximum", () => {

@@ -163,7 +163,7 @@ Deno.test("ContentThread delays long work while memory is short", async () => {
         sleep: (ms) => Promise.resolve(void (skippedMs += ms)),
       },
       silentLog,
-      () => ((MAX_HEAP_MB + 32) << 20) - Number(++looked <= shortFor),
+      () => ((MAX_HEAP_MB + 48) << 20) - Number(++looked <= shortFor),
     );
     await opened.render("*a*");
     assertEquals(looked, 0);
