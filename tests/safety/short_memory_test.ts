@@ -16,7 +16,7 @@ const ENOUGH_BYTES = (256 + CACHE_MIB) * MIB;
  * With this much the heap of a thread and some requests still have room below
  * 512 MiB.
  */
-const ENOUGH_FOR_LONG_BYTES = (304 + CACHE_MIB) * MIB;
+const ENOUGH_FOR_LONG_BYTES = (288 + CACHE_MIB) * MIB;
 /** With this much no queue for memory halves its limits. */
 const ENOUGH_FOR_ALL_BYTES = (384 + CACHE_MIB) * MIB;
 const BLOCK: ObjectKind<number> = { name: "block", sizeOf: (size) => size };
