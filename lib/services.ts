@@ -118,7 +118,7 @@ export async function openServices(
     new LineLog(sinkTo(Deno.stdout), { level: config.logLevel });
   let residentBytes = 0;
   const memoryLeft = () => {
-    // Deno reads it from a file. If none can be opened, it is 0.
+    // Deno reads it from a file. It may be 0 if none can be opened.
     residentBytes = Deno.memoryUsage().rss || residentBytes;
     return MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes -
       residentBytes / isolates();

@@ -52,8 +52,8 @@ interface SelectInput {
 }
 
 /**
- * Parsed JSON takes up to 13 times its characters. More of it is long work,
- * which waits while memory is short.
+ * Parsed JSON may take many times its characters. To parse more than this is
+ * long work, which waits while memory is short.
  */
 const MAX_SHORT_CHARS = 4 << 20;
 

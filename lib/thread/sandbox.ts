@@ -1,10 +1,9 @@
 // The worker between the service and the content thread. A web worker can run
 // without permissions. A Node worker can have a memory limit that ends the
-// worker instead of the process. So this web worker drops all permissions but
-// to read modules and runs Node workers, which do not have them either. One of them is the content
-// thread. A spare one takes its place at once, since a worker of a worker waits
-// 0.5 s for a debugger before it starts (Deno 2.9.6,
-// `wait_for_page_wait_for_debugger`).
+// worker instead of the process. So this web worker may only read modules, and
+// so may the Node workers that it runs. One of them is the content thread. A
+// spare one takes its place at once, since a worker of a worker waits 0.5 s for
+// a debugger before it starts (Deno 2.9.6, `wait_for_page_wait_for_debugger`).
 
 import { type MessagePort as NodePort, Worker } from "node:worker_threads";
 import { MAX_HEAP_MB } from "./compute.ts";

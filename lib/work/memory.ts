@@ -25,7 +25,7 @@ export function collectSoon(): void {
   try {
     new ArrayBuffer(PRESSURE_BYTES);
   } catch {
-    // The system gives no more memory. V8 has then collected everything.
+    // The system gives no more memory.
   }
 }
 

@@ -4,8 +4,8 @@ import { LRUCache } from "lru-cache";
 
 /**
  * Keeps the `max` entries that were used last. LRUCache with an option `max`
- * would reserve the places of all entries at once: all such maps of the service
- * together took 20 ms of its start and 8 MiB.
+ * would reserve the places of all entries at once, which takes time at the start
+ * and memory.
  */
 export class RecentMap<Value extends NonNullable<unknown>>
   extends LRUCache<string, Value> {
