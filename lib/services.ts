@@ -123,11 +123,12 @@ export async function openServices(
     return MEMORY_BESIDE_CACHE_BYTES + config.cacheMemoryBytes -
       residentBytes / isolates();
   };
-  const isMemoryShort = () => memoryLeft() < SHORT_BELOW_BYTES;
   const threads = new ContentThreads(
     { clock, log, memoryLeft },
     navigator.hardwareConcurrency,
   );
+  const isMemoryShort = () =>
+    memoryLeft() - threads.longWorkBytes < SHORT_BELOW_BYTES;
   const { compute = threads } = parts;
   const metrics = new Metrics(() => ({
     build_info: {

@@ -80,11 +80,7 @@ export class ContentThreads implements Compute {
       () =>
         new ContentThread({
           ...options,
-          // Long work of the other thread may still fill its heap.
-          memoryLeft: () =>
-            memoryLeft() -
-            this.#threads.filter(({ isAtLongWork }) => isAtLongWork).length *
-              (MAX_HEAP_MB << 20),
+          memoryLeft: () => memoryLeft() - this.longWorkBytes,
         }),
     );
   }
@@ -92,6 +88,12 @@ export class ContentThreads implements Compute {
   /** The number of waiting tasks. */
   get waiting(): number {
     return this.#threads.reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  /** How many bytes of memory the long work under way may still take. */
+  get longWorkBytes(): number {
+    return this.#threads.filter(({ isAtLongWork }) => isAtLongWork).length *
+      (MAX_HEAP_MB << 20);
   }
 
   readonly run: Compute["run"] = (task, input, options) => {

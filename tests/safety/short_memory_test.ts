@@ -5,8 +5,9 @@ import { ObjectCache, type ObjectKind } from "../../lib/cache/object_cache.ts";
 import { renderTask } from "../../lib/content/tasks.ts";
 import { openServices } from "../../lib/services.ts";
 import { parseSettings } from "../../lib/settings.ts";
+import { MAX_HEAP_MB } from "../../lib/thread/compute.ts";
 import { startSite } from "../site.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
 
 const MIB = 1 << 20;
 const CACHE_MIB = 16;
@@ -19,6 +20,7 @@ const ENOUGH_BYTES = (256 + CACHE_MIB) * MIB;
 const ENOUGH_FOR_LONG_BYTES = (288 + CACHE_MIB) * MIB;
 /** With this much no queue for memory halves its limits. */
 const ENOUGH_FOR_ALL_BYTES = (384 + CACHE_MIB) * MIB;
+const HEAP_BYTES = MAX_HEAP_MB * MIB;
 const BLOCK: ObjectKind<number> = { name: "block", sizeOf: (size) => size };
 
 /** Has the process take this many bytes. */
@@ -86,8 +88,12 @@ Deno.test("long work waits while memory is short", async () => {
   const config = parseSettings((name) => env[name]);
   const kv = await Deno.openKv(":memory:");
   const services = await openServices(config, { clock, kv });
-  const render = (client: string, isLong: boolean) =>
-    services.compute.run(renderTask, {
+  const render = (
+    client: string,
+    isLong: boolean,
+    moveInput: () => [] = () => [],
+  ) =>
+    services.compute.run({ ...renderTask, moveInput }, {
       repository: "octo/site",
       files: [{ id: client, bytes: new TextEncoder().encode(client) }],
     }, { client, isLong });
@@ -110,17 +116,32 @@ Deno.test("long work waits while memory is short", async () => {
     }
     assertEquals(forgets, 1);
 
-    for (const queue of [services.responseMemory, services.fileMemory]) {
-      for (const bytes of [ENOUGH_FOR_ALL_BYTES, ENOUGH_FOR_ALL_BYTES + 1]) {
-        memory.set(bytes);
+    /** Returns whether each queue grants only one of two large things. */
+    const areHalved = () =>
+      [services.responseMemory, services.fileMemory].map((queue) => {
         const weight = 12 * MIB;
         const permits = ["a", "b"].map((client) =>
           queue.acquire({ client, weight })
         );
-        assertEquals(queue.waiting > 0, bytes > ENOUGH_FOR_ALL_BYTES);
-        memory.set(0);
-        for (const permit of permits) (await permit).release();
-      }
+        const isHalved = queue.waiting > 0;
+        for (const permit of permits) permit.then((permit) => permit.release());
+        return isHalved;
+      });
+    for (const isShort of [false, true]) {
+      memory.set(ENOUGH_FOR_ALL_BYTES + Number(isShort));
+      assertEquals(areHalved(), [isShort, isShort]);
+      memory.set(ENOUGH_BYTES);
+      await turns();
+
+      // What long work may still take is not left for others.
+      let halved: boolean[] | null = null;
+      const startLong = (): [] => {
+        memory.set(ENOUGH_FOR_ALL_BYTES - HEAP_BYTES + Number(isShort));
+        halved ??= areHalved();
+        return [];
+      };
+      await render(`long ${isShort}`, true, startLong);
+      assertEquals(halved, [isShort, isShort]);
     }
   } finally {
     await services.close();

@@ -61,6 +61,24 @@ Deno.test("collectSoon() has dropped buffers collected", async () => {
   }
 });
 
+const OUTSIDE = `
+  import { releasePages } from "./lib/work/memory.ts";
+  const externalMiB = () => Deno.memoryUsage().external >> 20;
+  releasePages(true);
+  const sizes = [1, 2].map(() => {
+    new Uint8Array(20 << 20);
+    releasePages();
+    return externalMiB();
+  });
+  console.log(JSON.stringify(sizes));
+`;
+
+Deno.test("releasePages() counts memory outside the heap", async () => {
+  const [one, two] = await printed(OUTSIDE);
+  // One is not worth a collection.
+  assertEquals([one! >= 20, two! >= 40], [true, false], `${one}, ${two}`);
+});
+
 Deno.test("releasePages() gives back the pages of dropped objects", async () => {
   for (const isDue of [true, false]) {
     const sizes = await printed(SCRIPT.replace("isDue", `${isDue}`));
