@@ -71,6 +71,8 @@ const MEMORY_BESIDE_CACHE_BYTES = 512 << 20;
 const TRIM_BELOW_BYTES = 256 << 20;
 /** With less left than this, large things share half of their memory. */
 const SHORT_BELOW_BYTES = 128 << 20;
+/** Garbage of large things is then collected this often. */
+const COLLECT_EVERY_MS = 250;
 /**
  * A ref that only a cache in front requests is checked this often. With a
  * webhook the checks find only what it missed.
@@ -127,8 +129,17 @@ export async function openServices(
     { clock, log, memoryLeft },
     navigator.hardwareConcurrency,
   );
-  const isMemoryShort = () =>
-    memoryLeft() - threads.longWorkBytes < SHORT_BELOW_BYTES;
+  let collectedAtMs = -Infinity;
+  /** Whether large things have to wait. Garbage may be why. */
+  const isMemoryShort = () => {
+    if (memoryLeft() - threads.longWorkBytes >= SHORT_BELOW_BYTES) return false;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - collectedAtMs >= COLLECT_EVERY_MS) {
+      collectedAtMs = nowMs;
+      collectSoon();
+    }
+    return true;
+  };
   const { compute = threads } = parts;
   const metrics = new Metrics(() => ({
     build_info: {
