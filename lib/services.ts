@@ -65,8 +65,11 @@ const FILE_MEMORY = {
   maxWaiting: 256,
   maxWaitMs: 60_000,
 };
-/** What the process should have at most beside its cache. */
-const MEMORY_BESIDE_CACHE_BYTES = 512 << 20;
+/**
+ * What the process should have at most beside its cache. That is 32 MiB less
+ * than operators give it because what was granted before still comes.
+ */
+const MEMORY_BESIDE_CACHE_BYTES = 480 << 20;
 /** With less left than this, caches give up what they need least. */
 const TRIM_BELOW_BYTES = 256 << 20;
 /** With less left than this, large things share half of their memory. */
