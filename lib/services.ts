@@ -66,15 +66,15 @@ const FILE_MEMORY = {
   maxWaitMs: 60_000,
 };
 /**
- * What the process should have at most beside its cache. That is 32 MiB less
- * than operators give it because what was granted before still comes.
+ * What the process should have at most beside its cache. Operators give it 32
+ * MiB more, for what it has granted and not yet read.
  */
 const MEMORY_BESIDE_CACHE_BYTES = 480 << 20;
 /** With less left than this, caches give up what they need least. */
 const TRIM_BELOW_BYTES = 256 << 20;
 /** With less left than this, large things share half of their memory. */
 const SHORT_BELOW_BYTES = 128 << 20;
-/** Garbage of large things is then collected this often. */
+/** While memory is that short, V8 is asked this often to collect garbage. */
 const COLLECT_EVERY_MS = 250;
 /**
  * A ref that only a cache in front requests is checked this often. With a

@@ -95,7 +95,7 @@ Deno.test("trim() drops at most 10,000 objects at once", () => {
   }
 });
 
-Deno.test("long work waits while memory is short", async () => {
+Deno.test("long work and large things wait while memory is short", async () => {
   const clock = new TestClock();
   const env: Record<string, string> = {
     CACHE_MEMORY_MB: `${CACHE_MIB}`,
