@@ -87,6 +87,7 @@ export async function serveTask(name: string, options: TaskOptions = {}) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
+    pid: child.pid,
     signal: (name: Deno.Signal) => child.kill(name),
     async [Symbol.asyncDispose]() {
       try {

@@ -52,7 +52,8 @@ Deno.test("tasks have no permission beyond what they need", async () => {
   const common =
     "--no-prompt --ignore-env --allow-env=$(deno task -q settings)";
   const started =
-    `${common} --allow-net --allow-read=. --allow-write=./data main.ts`;
+    `${common} --allow-net --allow-sys=setPriority --allow-read=. ` +
+    "--allow-write=./data main.ts";
   const engine = "--v8-flags=" + [
     "--heap-growing-percent=30",
     "--max-semi-space-size=4",
@@ -129,6 +130,30 @@ for (const task of ["start", "start:parallel"]) {
     },
   });
 }
+
+Deno.test({
+  name: "the content thread gives way to the serving thread",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using service = await serveTask("start");
+    const { items } = await fetchJson(service, `${LIST}&includeHtml=true`);
+    assert(items.length > 0);
+    // The service is a child of the process that was started.
+    const script = 'for status in $(grep -ls "^PPid:[[:space:]]*$0$" ' +
+      "/proc/[0-9]*/status); do cat ${status%us} ${status%status}task/*/stat; " +
+      "done";
+    const { stdout } = await new Deno.Command("sh", {
+      args: ["-c", script, `${service.pid}`],
+    }).output();
+    // The nice value is field 19 (proc_pid_stat(5)).
+    const [main = "", ...threads] = new TextDecoder().decode(stdout).trim()
+      .split("\n").map((line) => line.split(") ")[1]!.split(" ")[16]!);
+    assert(
+      Number(main) < 10 && threads.includes("10"),
+      `${[main, ...threads]}`,
+    );
+  },
+});
 
 Deno.test("start answers while nobody reads its log", async () => {
   const unread = Promise.withResolvers<void>();

@@ -373,8 +373,9 @@ class Sandbox {
       import: false,
       net: false,
       run: false,
-      sys: false,
-    };
+      // The worker gives it up once it has lowered its priority.
+      sys: "inherit",
+    } as const;
     this.#worker = new Worker(new URL("./sandbox.ts", import.meta.url), {
       type: "module",
       name: "content",

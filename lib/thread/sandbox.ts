@@ -1,10 +1,12 @@
 // The worker between the service and the content thread. A web worker can run
 // without permissions. A Node worker can have a memory limit that ends the
-// worker instead of the process. So this web worker may only read modules, and
-// so may the Node workers that it runs. One of them is the content thread. A
-// spare one takes its place at once, since a worker of a worker waits 0.5 s for
-// a debugger before it starts (Deno 2.9.6, `wait_for_page_wait_for_debugger`).
+// worker instead of the process. So this web worker may only read modules, once
+// it has lowered its priority, and so may the Node workers that it runs. One of
+// them is the content thread. A spare one takes its place at once, since a
+// worker of a worker waits 0.5 s for a debugger before it starts (Deno 2.9.6,
+// `wait_for_page_wait_for_debugger`).
 
+import { setPriority } from "node:os";
 import { type MessagePort as NodePort, Worker } from "node:worker_threads";
 import { MAX_HEAP_MB } from "./compute.ts";
 
@@ -29,12 +31,26 @@ interface Thread {
  */
 const SPARE_AFTER_MS = 10_000;
 
+/**
+ * The nice value of the content threads (setpriority(2)). Where both need the
+ * same processor core, the serving thread gets nine tenths of its time.
+ */
+const NICE = 10;
+
 const service = globalThis as unknown as {
   postMessage(news: ThreadNews, moved?: Transferable[]): void;
 };
 let thread: Thread | null = null;
 let spare: Thread | null = null;
 let spareTimer: ReturnType<typeof setTimeout> | undefined;
+
+try {
+  // Elsewhere it would apply to the whole process. Threads inherit it.
+  if (Deno.build.os === "linux") setPriority(NICE);
+} catch {
+  // The service runs without this permission.
+}
+Deno.permissions.revokeSync({ name: "sys" });
 
 addEventListener("message", (event) => {
   const id = (event as MessageEvent<ThreadRequest>).data;

@@ -460,3 +460,13 @@ Deno.test("ContentThread close() ends what runs and takes nothing more", async (
   await closed;
   await assertRejects(() => opened.render("a"), Error, "the service stops");
 });
+
+Deno.test("the worker keeps no permission to change priorities", async () => {
+  const url = new URL("./sandbox_permissions.ts", import.meta.url);
+  const worker = new Worker(url, { type: "module" });
+  const state = await new Promise((resolve) => {
+    worker.onmessage = ({ data }) => resolve(data);
+  });
+  worker.terminate();
+  assert(state !== "granted", `${state}`);
+});
