@@ -74,8 +74,6 @@ const MEMORY_BESIDE_CACHE_BYTES = 480 << 20;
 const TRIM_BELOW_BYTES = 256 << 20;
 /** With less left than this, large things share half of their memory. */
 const SHORT_BELOW_BYTES = 128 << 20;
-/** While memory is that short, V8 is asked this often to collect garbage. */
-const COLLECT_EVERY_MS = 250;
 /**
  * A ref that only a cache in front requests is checked this often. With a
  * webhook the checks find only what it missed.
@@ -132,17 +130,8 @@ export async function openServices(
     { clock, log, memoryLeft },
     navigator.hardwareConcurrency,
   );
-  let collectedAtMs = -Infinity;
-  /** Whether large things have to wait. Garbage may be why. */
-  const isMemoryShort = () => {
-    if (memoryLeft() - threads.longWorkBytes >= SHORT_BELOW_BYTES) return false;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - collectedAtMs >= COLLECT_EVERY_MS) {
-      collectedAtMs = nowMs;
-      collectSoon();
-    }
-    return true;
-  };
+  const isMemoryShort = () =>
+    memoryLeft() - threads.longWorkBytes < SHORT_BELOW_BYTES;
   const { compute = threads } = parts;
   const metrics = new Metrics(() => ({
     build_info: {
