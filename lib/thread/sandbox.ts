@@ -6,7 +6,7 @@
 // worker of a worker waits 0.5 s for a debugger before it starts (Deno 2.9.6,
 // `wait_for_page_wait_for_debugger`).
 
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { type MessagePort as NodePort, Worker } from "node:worker_threads";
 import { MAX_HEAP_MB } from "./compute.ts";
 
@@ -32,10 +32,11 @@ interface Thread {
 const SPARE_AFTER_MS = 10_000;
 
 /**
- * The nice value of the content threads (setpriority(2)). Where both need the
- * same processor core, the serving thread gets nine tenths of its time.
+ * How much lower the priority of the content threads is (setpriority(2)). Where
+ * both need the same processor core, the serving thread gets nine tenths of it.
  */
-const NICE = 10;
+const NICER = 10;
+const MAX_NICE = 19;
 
 const service = globalThis as unknown as {
   postMessage(news: ThreadNews, moved?: Transferable[]): void;
@@ -45,10 +46,13 @@ let spare: Thread | null = null;
 let spareTimer: ReturnType<typeof setTimeout> | undefined;
 
 try {
-  // Elsewhere it would apply to the whole process. Threads inherit it.
-  if (Deno.build.os === "linux") setPriority(NICE);
+  // On Linux this applies to this thread and to those that it starts. Elsewhere
+  // it would apply to the whole process.
+  if (Deno.build.os === "linux") {
+    setPriority(Math.min(getPriority() + NICER, MAX_NICE));
+  }
 } catch {
-  // The service runs without this permission.
+  // The service also runs where this is not permitted.
 }
 Deno.permissions.revokeSync({ name: "sys" });
 

@@ -33,6 +33,22 @@ function taking(rss: number) {
   };
 }
 
+/** Counts the blocks of a size that are made. V8 is asked to collect by one. */
+function countingBlocks(size: number) {
+  const { ArrayBuffer } = globalThis;
+  const counted = {
+    count: 0,
+    [Symbol.dispose]: () => void Object.assign(globalThis, { ArrayBuffer }),
+  };
+  globalThis.ArrayBuffer = new Proxy(ArrayBuffer, {
+    construct(target, args) {
+      if (args[0] === size) counted.count++;
+      return Reflect.construct(target, args);
+    },
+  });
+  return counted;
+}
+
 Deno.test("caches give up half while memory is short", async () => {
   const files = Array.from(
     { length: 30 },
@@ -53,12 +69,15 @@ Deno.test("caches give up half while memory is short", async () => {
   assert(before.every((bytes, index) => bytes > halves[index]!), `${before}`);
 
   using memory = taking(ENOUGH_BYTES);
+  using collections = countingBlocks(64 * MIB);
   await service.services.everySecond();
+  assertEquals(collections.count, 0);
   // Responses may get their gzip coding meanwhile.
   assertEquals(objects.bytes, before[0]);
   assert(responses.bytes >= before[1]!, `${responses.bytes}`);
   memory.set(ENOUGH_BYTES + 1);
   await service.services.everySecond();
+  assertEquals(collections.count, 1);
   const after = [objects.bytes, responses.bytes];
   assert(after.every((bytes, index) => bytes <= halves[index]!), `${after}`);
   assertEquals(after.map((bytes) => bytes > MIB), [true, true]);

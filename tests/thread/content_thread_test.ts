@@ -463,7 +463,10 @@ Deno.test("ContentThread close() ends what runs and takes nothing more", async (
 
 Deno.test("the worker keeps no permission to change priorities", async () => {
   const url = new URL("./sandbox_permissions.ts", import.meta.url);
-  const worker = new Worker(url, { type: "module" });
+  const worker = new Worker(url, {
+    type: "module",
+    deno: { permissions: { read: true, sys: "inherit" } },
+  });
   const state = await new Promise((resolve) => {
     worker.onmessage = ({ data }) => resolve(data);
   });
