@@ -1,4 +1,5 @@
-// What code in the worker of the content thread may read about the system.
+// Runs in the worker of the content thread. Reports whether that may still use
+// the system's interfaces.
 
 import "../../lib/thread/sandbox.ts";
 
