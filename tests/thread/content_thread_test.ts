@@ -313,9 +313,9 @@ Deno.test("ContentThread is replaced where it does not answer", async () => {
 
 Deno.test("ContentThread is replaced once its heap is full", async () => {
   using opened = start(systemClock);
-  // The text and its strings, each of which takes twice its bytes.
+  // Each of these objects takes over 200 bytes in V8.
   const answer = bytesOf(
-    `{"tree":[${`"${"x".repeat(17)}",`.repeat(2_900_000)}0]}`,
+    `{"tree":[${'{"99":0},'.padEnd(20).repeat(1_400_000)}0]}`,
   );
   await assertRejects(
     () =>
