@@ -312,7 +312,7 @@ Deno.test("ContentThread is replaced where it does not answer", async () => {
 });
 
 Deno.test("ContentThread is replaced once its heap is full", async () => {
-  using opened = start(systemClock);
+  using opened = start();
   // Each of these objects takes over 200 bytes in V8.
   const answer = bytesOf(
     `{"tree":[${'{"99":0},'.padEnd(20).repeat(1_400_000)}0]}`,
