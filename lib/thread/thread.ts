@@ -7,8 +7,14 @@ import { getHeapStatistics } from "node:v8";
 import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
-import { forgetTask } from "../content/tasks.ts";
-import { LIMIT_MS, type Pace, TimeLimitError, TURN_MS } from "./compute.ts";
+import { deriveTask, forgetTask } from "../content/tasks.ts";
+import {
+  LIMIT_MS,
+  type Pace,
+  TimeLimitError,
+  TURN_MS,
+  unlimited,
+} from "./compute.ts";
 import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
@@ -42,6 +48,28 @@ const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
 
 /** Forgotten objects of more than this are collected at once. */
 const FORGOTTEN_BYTES = 2 << 20;
+
+/** The front matter of a usual file. */
+const WARM_UP = {
+  id: "",
+  bytes: new TextEncoder().encode(`---
+title: "A post"
+date: 2026-01-31
+tags: [one, two]
+draft: false
+---
+`),
+};
+
+/**
+ * V8 compiles a function once it has run for some time. The first list that
+ * needs front matter should not have to wait for that.
+ */
+async function warmUp(): Promise<void> {
+  const derive = await deriveTask.load();
+  const files = Array<typeof WARM_UP>(100).fill(WARM_UP);
+  derive({ repository: "", files }, unlimited);
+}
 
 const idle = () => {};
 let work: () => unknown = idle;
@@ -98,6 +126,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     // The first requests need not wait for modules. One is loaded after the
     // other so that a task waits for one module at most.
     for (const { load } of TASKS.values()) await load();
+    await warmUp();
     return;
   }
   const { load, moveInput, moveOutput } = TASKS.get(data.task)!;
