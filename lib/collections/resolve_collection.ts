@@ -135,7 +135,7 @@ async function suggestions(
     runTask(read, suggestTask, { name, names, folders });
   // A configuration may name very many folders. Each may cost a request.
   const nearest = await suggest(declared.map((one) => one.name));
-  const names: string[] = [];
+  let names: string[] = [];
   for (
     const declaration of declared.filter((one) => nearest.includes(one.name))
   ) {
@@ -146,13 +146,14 @@ async function suggestions(
   const parents = PREFIXES.filter((prefix) => prefix.endsWith("/")).map((
     prefix,
   ) => prefix.slice(0, -1));
-  const folders: NamedFolder[] = [];
   for (const path of [...parent === "" ? [] : [parent], "", ...parents]) {
-    const folder = await findEntry(path, read);
-    if (folder?.kind !== "folder") continue;
-    const { list } = await readTree(read, folder.id, path);
+    const entry = await findEntry(path, read);
+    if (entry?.kind !== "folder") continue;
+    const { list } = await readTree(read, entry.id, path);
     const prefix = path === parent && path !== "" ? `${path}/` : "";
-    folders.push({ entries: list.bytes, prefix, isRoot: path === "" });
+    const folder = { entries: list.bytes, prefix, isRoot: path === "" };
+    // One after the other, since each list may be large.
+    names = await suggest(names, [folder]);
   }
-  return await suggest(names, folders);
+  return names;
 }
