@@ -4,6 +4,7 @@
 // An item must satisfy all filters. Every invalid filter is reported.
 
 import type { ParameterError } from "../errors.ts";
+import { decompose } from "./decompose.ts";
 import { fileName } from "./file_names.ts";
 import { compileGlob } from "./glob.ts";
 import {
@@ -116,7 +117,7 @@ function globTest(field: "name" | "path", pattern: string): PathTest {
  * composed again so that Korean and Japanese letters stay whole.
  */
 const fold = (text: string) =>
-  text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").normalize("NFC")
+  decompose(text).replace(/[\u0300-\u036f]/g, "").normalize("NFC")
     .toUpperCase();
 
 function containsTest(given: string): (text: string) => boolean {

@@ -1,5 +1,6 @@
 // Shows where the terms of a search are in a text.
 
+import { decompose } from "./decompose.ts";
 import { escapeMarkup } from "./rendered.ts";
 import { SEPARATOR, WORD } from "./search_terms.ts";
 
@@ -31,7 +32,7 @@ export function snippetOf(
 function* wordsOf(text: string): Generator<Word> {
   for (const { 0: word, index } of text.matchAll(WORD)) {
     const plain = /[^a-z0-9]/i.test(word)
-      ? word.normalize("NFD").replaceAll(/\p{M}/gu, "")
+      ? decompose(word).replaceAll(/\p{M}/gu, "")
       : word;
     const end = index + word.length;
     yield { start: index, end, folded: plain.toLowerCase() };

@@ -2,6 +2,7 @@
 // only quoted literals. Names of interfaces are made of ASCII letters and
 // digits.
 
+import { decompose } from "./decompose.ts";
 import type { Schema } from "./schema.ts";
 
 /**
@@ -31,7 +32,7 @@ export function typesOf(
 }
 
 function identifierOf(name: string): string {
-  const words = name.normalize("NFD").replace(/[\u0300-\u036f]/g, "")
+  const words = decompose(name).replace(/[\u0300-\u036f]/g, "")
     .match(/[A-Za-z0-9]+/g) ?? [];
   const joined = words.map((word) => word[0]!.toUpperCase() + word.slice(1))
     .join("");

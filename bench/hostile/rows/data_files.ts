@@ -61,6 +61,12 @@ export const DATA_FILE_ROWS: readonly Row[] = [
       facets: "data.a",
     }),
   ),
+  data(
+    "csv-marks",
+    "a.csv",
+    () => `a\n${fill("\u0301\u0323", 2_000_000)}\n`,
+    (n) => ({ "filter[data.a][contains]": `x${n}`, fields: "index" }),
+  ),
   data("json-lists", "a.json", () => `[${fill("[],", MAX_BYTES - 10)}[]]`),
   data("json-numbers", "a.json", () => `[[${fill("1,", MAX_BYTES - 10)}1]]`),
   data(

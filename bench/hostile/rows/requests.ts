@@ -21,6 +21,9 @@ import {
 const [, SECOND, THIRD] = OWNERS;
 const CONTROLS = '\u0000\u0001<>&"\\';
 const BRANCHES = 2_000;
+const MARKS = "\u0345\u035d\u0315\u0301\u0323\u0327\u0f71\u0e38\u064b\u05b0";
+/** Marks that normalization puts into the opposite order. */
+const UNORDERED = many(4_000, (n) => MARKS[Math.floor(n / 400)]);
 
 /** An answer of GitHub takes that long here. */
 const SLOW_MS = 300;
@@ -63,6 +66,18 @@ const ADDRESS_ROWS: readonly Row[] = [
       { times: 50, atOnce: 50 },
       (n, { list }) => `${list()}&${"%zz&".repeat(14_500)}n=${n}`,
     ),
+  },
+  {
+    // A letter whose marks are in no order, in a parameter that an item does
+    // not use.
+    name: "unordered-marks",
+    attacker: "anybody",
+    first: ({ item }) => [item({ path: "posts/0.md" })],
+    attack: flood({ times: 400, atOnce: 20 }, (n, { item }) =>
+      item({
+        path: "posts/0.md",
+        "filter[path][contains]": n + UNORDERED.join(""),
+      })),
   },
   {
     // Parameters without effect, each time other ones, so that no address was

@@ -97,6 +97,11 @@ export const SEARCH_ROWS: readonly Row[] = [
     (n) => ({ search: `e${"\u0301".repeat(n)}` }),
   ),
   search(
+    "unordered-marks",
+    () => posts([`e${fill("\u0301\u0323", 1_000_000)} b`]),
+    (n) => ({ search: "e", limit: n + 1 }),
+  ),
+  search(
     "fences",
     () => posts(many(8, () => fill("```\n# a\n~~~\n", 4_000_000))),
     (n) => ({ search: `a${n}` }),
