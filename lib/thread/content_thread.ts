@@ -4,7 +4,7 @@
 // the full limit when no short work of other clients waits.
 
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
-import { CollectionsError, type ProblemCode, serviceBusy } from "../errors.ts";
+import { CollectionsError, serviceBusy } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { forgetTask } from "../content/tasks.ts";
 import { FairQueue, type Permit } from "../work/fair_queue.ts";
@@ -281,7 +281,7 @@ export class ContentThread implements Compute {
       moved: ArrayBuffer[] = [],
     ) => {
       const cancelTimer = clock.setTimer(withinMs, () => {
-        isFull = request.limitMs > 0;
+        isFull = request.limitMs === LIMIT_MS.long;
         this.#sandbox?.endThread("it does not answer");
       });
       return thread.ask(request, moved).finally(cancelTimer);
@@ -321,8 +321,8 @@ export class ContentThread implements Compute {
     if ("fault" in reply) {
       throw new Error(`Cannot run "${name}": ${reply.fault}`);
     }
-    const { code, detail, message } = reply.failure;
-    throw new CollectionsError(code as ProblemCode, detail, { message });
+    const { code, detail, message, facts } = reply.failure;
+    throw new CollectionsError(code, detail, { message, ...facts });
   }
 
   /** Returns a started thread, or null if no worker can be started. */

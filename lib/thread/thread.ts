@@ -1,20 +1,12 @@
 // The content thread. It runs one task after the other and each piece of work
-// within its time limit. `Worker.terminate()` does not stop a loop (Deno 2.9.6,
-// github.com/denoland/deno/pull/35657). The timeout of `vm.Script` stops it and
-// the thread stays usable.
+// within its time limit.
 
 import { getHeapStatistics } from "node:v8";
-import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
 import { deriveTask, forgetTask } from "../content/tasks.ts";
-import {
-  LIMIT_MS,
-  type Pace,
-  TimeLimitError,
-  TURN_MS,
-  unlimited,
-} from "./compute.ts";
+import { LIMIT_MS, TimeLimitError, unlimited } from "./compute.ts";
+import { paceOf } from "./pace.ts";
 import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
@@ -26,6 +18,8 @@ export interface TaskRequest {
   limitMs: number;
 }
 
+type Failure = Pick<CollectionsError, "code" | "detail" | "message" | "facts">;
+
 /** A reply of the thread. "ready" answers null instead. */
 export type TaskReply =
   | { readonly output: unknown }
@@ -36,7 +30,7 @@ export type TaskReply =
   | { readonly overLimit: unknown }
   /** The thread has to be replaced. */
   | { readonly isHeapFull: true }
-  | { readonly failure: { code: string; detail: string; message: string } }
+  | { readonly failure: Failure }
   | { readonly fault: string };
 
 /**
@@ -71,42 +65,11 @@ async function warmUp(): Promise<void> {
   derive({ repository: "", files }, unlimited);
 }
 
-const idle = () => {};
-let work: () => unknown = idle;
-Object.assign(globalThis, { runWork: () => work() });
-const script = new Script("runWork()");
-
-function paceOf(limitMs: number): Pace {
-  const endsAtMs = performance.now() + TURN_MS;
-  return {
-    isOver: () => performance.now() >= endsAtMs,
-    isLast: limitMs === LIMIT_MS.long,
-    within<T>(piece: () => T): T {
-      // The serving thread waits as long for all pieces of a task as for a piece
-      // that begins at the end of the turn.
-      const leftMs = Math.ceil(endsAtMs + limitMs - performance.now());
-      const timeout = Math.min(limitMs, leftMs);
-      if (timeout <= 0) throw new TimeLimitError("The pieces take too long");
-      work = piece;
-      try {
-        return script.runInThisContext({ timeout });
-      } catch (error) {
-        const { code } = error as { code?: string };
-        if (code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-        throw new TimeLimitError(`The work takes longer than ${timeout} ms`);
-      } finally {
-        // It refers to the whole input.
-        work = idle;
-      }
-    },
-  };
-}
-
 function replyOf(error: unknown): TaskReply {
   if (error instanceof TimeLimitError) return { overLimit: null };
   if (error instanceof CollectionsError) {
-    const { code, detail, message } = error;
-    return { failure: { code, detail, message } };
+    const { code, detail, message, facts } = error;
+    return { failure: { code, detail, message, facts } };
   }
   return {
     fault: error instanceof Error

@@ -1,0 +1,26 @@
+// The limits of pieces of work.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CollectionsError } from "../../lib/errors.ts";
+import { LIMIT_MS, TimeLimitError } from "../../lib/thread/compute.ts";
+import { paceOf } from "../../lib/thread/pace.ts";
+
+const cell = new Int32Array(new SharedArrayBuffer(4));
+/** Waits for longer than any limit without processor time. */
+const wait = () => Atomics.wait(cell, 0, 0, 10_000);
+
+Deno.test("paceOf() tells slow work from work that could not run", () => {
+  const loop = () => {
+    for (;;);
+  };
+  assertThrows(() => paceOf(LIMIT_MS.long).within(loop), TimeLimitError);
+  const { code, facts } = assertThrows(
+    () => paceOf(LIMIT_MS.long).within(wait),
+    CollectionsError,
+  );
+  assertEquals(code, "service-busy");
+  assert(facts.retryAfterSeconds! > 0);
+  // The second try follows.
+  assertThrows(() => paceOf(LIMIT_MS.first).within(wait), TimeLimitError);
+  assertEquals(paceOf(LIMIT_MS.first).within(() => 1), 1);
+});
