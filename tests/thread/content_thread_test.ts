@@ -311,6 +311,17 @@ Deno.test("ContentThread is replaced where it does not answer", async () => {
   assertEquals(await opened.render("c"), "<p>c</p>");
 });
 
+Deno.test("ContentThread tries again if a first try is not answered", async () => {
+  const clock = new TestClock();
+  using opened = start(clock);
+  assertEquals(await opened.render("a"), "<p>a</p>");
+  clock.onTimer = () => {
+    clock.onTimer = () => {};
+    queueMicrotask(() => clock.advance(60_000));
+  };
+  assertEquals(await opened.render("b"), "<p>b</p>");
+});
+
 Deno.test("ContentThread is replaced once its heap is full", async () => {
   using opened = start();
   // Each of these objects takes over 200 bytes in V8.
