@@ -84,7 +84,7 @@ export async function feedOf(
  */
 export async function sitemapOf(
   { bytes: files }: FileList,
-  { indices, total, at }: Awaited<ReturnType<typeof selectItems>>,
+  { indices, total, files: filesAt }: Awaited<ReturnType<typeof selectItems>>,
   { folder, parameters: { linkTemplate = "" }, read }: Request,
 ): Promise<Answer> {
   const collection = folder.path;
@@ -92,15 +92,15 @@ export async function sitemapOf(
     const why = `a sitemap has at most ${MAX_ADDRESSES} addresses`;
     throw collectionTooLarge(collection, why);
   }
+  const maxBytes = MAX_JSON_BYTES;
+  await read.reserveBytes(maxBytes);
   const length = total > MAX_DATED ? 0 : total;
-  const dated = Array.from({ length }, (_, position) => at(position)!);
+  const dated = await filesAt(0, length);
   const { dates, cacheForMs } = await runJob(read, {
     key: JSON.stringify([read.snapshot.commit, dated.map(({ path }) => path)]),
     collection,
     work: (read) => readDates(dated, read),
   });
-  const maxBytes = MAX_JSON_BYTES;
-  await read.reserveBytes(maxBytes);
   const input = {
     files,
     indices: indices!,

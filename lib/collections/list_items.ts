@@ -23,7 +23,6 @@ import { findDataFile, listRows } from "./list_rows.ts";
 import type { Answer, ReadContext } from "./read_context.ts";
 import { resolveCollection } from "./resolve_collection.ts";
 import { joinBytes } from "../work/bytes.ts";
-import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 import { freeBuffer } from "../work/memory.ts";
 import { selectItems } from "./select_items.ts";
 
@@ -58,13 +57,11 @@ export async function listItems(
   const { total: totalItems, facets } = selected;
   const start = (page - 1) * limit;
   const matches = await selected.matches(start, start + limit);
-  const length = Math.max(0, Math.min(limit, totalItems - start));
-  const files: DescribedFile[] = [];
-  for (let at = 0; at < length; at++) {
-    files.push({ ...selected.at(start + at)!, match: matches[at] });
-    if (files.length % STEPS_PER_YIELD > 0) continue;
-    await yieldToEventLoop(read.context.signal);
-  }
+  const found = await selected.files(start, start + limit);
+  const files: DescribedFile[] = found.map((file, at) => ({
+    ...file,
+    match: matches[at],
+  }));
   const warnings = [
     ...warningsOf(parameters),
     ...folder.warnings,

@@ -13,6 +13,16 @@ import { runOverFrontMatter, runSearch } from "./derive.ts";
 import { MAX_DATED, readHistories } from "./histories.ts";
 import { type ReadContext, repositoryOf, runJob } from "./read_context.ts";
 import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
+
+/**
+ * Limits the paths of an answer. Those of 2,000 files in a sitemap fit with
+ * 4,096 characters each. Git sets no limit.
+ */
+const MAX_PATH_CHARS = 8 << 20;
+const MANY_PATH_CHARS = 256 << 10;
+/** To read a longer path is no cheap step. */
+const LONG_PATH_CHARS = 1024;
 
 const selectedKind: ObjectKind<Selection> = {
   name: "selection",
@@ -118,6 +128,35 @@ export async function selectItems(
       position < 0 || position >= total
         ? null
         : fileAt(selection?.indices[position] ?? position),
+    /**
+     * Returns the files from `start` to `end`, in their order.
+     * @throws {CollectionsError} collection-too-large if their paths are.
+     * @throws what {@linkcode ReadContext.reserveBytes} throws.
+     */
+    async files(start: number, end: number): Promise<FileRef[]> {
+      const found: FileRef[] = [];
+      let pathChars = 0;
+      for (let at = start; at < Math.min(end, total); at++) {
+        const file = fileAt(selection?.indices[at] ?? at);
+        pathChars += file.path.length;
+        if (pathChars > MAX_PATH_CHARS) {
+          throw collectionTooLarge(
+            path,
+            `the paths of ${end - start} items are too long; lower limit`,
+          );
+        }
+        // Usual paths are short and need no more memory than the answer.
+        if (pathChars > MANY_PATH_CHARS) {
+          await read.reserveBytes(MAX_PATH_CHARS);
+        }
+        found.push(file);
+        const isLong = file.path.length > LONG_PATH_CHARS;
+        if (isLong || found.length % STEPS_PER_YIELD === 0) {
+          await yieldToEventLoop(read.context.signal);
+        }
+      }
+      return found;
+    },
     /** Returns why the search found the items from `start` to `end`. */
     async matches(start: number, end: number) {
       if (search === undefined || selection === null) return [];

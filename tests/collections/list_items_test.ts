@@ -513,6 +513,29 @@ Deno.test("listItems() leaves out contentUrl for long paths", async () => {
   assertEquals(without.map(({ name }) => name), ["long.md"]);
 });
 
+Deno.test("an answer has at most 8 MiB of paths", async () => {
+  const folder = `posts/${`${"d".repeat(255)}/`.repeat(160)}`;
+  const source = new MemorySource(
+    Array.from({ length: 210 }, (_, n) => [`${folder}${n}.md`, ""] as const),
+  );
+  const reserved: number[] = [];
+  const read = source.read();
+  const reserveBytes = (bytes: number) => {
+    reserved.push(bytes);
+    return Promise.resolve();
+  };
+  const error = await rejects(
+    list("limit=210&fields=sha", { ...read, reserveBytes }),
+    "collection-too-large",
+  );
+  assert(error.detail.includes("lower limit"), error.detail);
+  assertEquals(new Set(reserved), new Set([8 << 20]));
+  const { body: { items } } = await list("limit=200&fields=sha", read);
+  assertEquals(items.length, 200);
+  const sitemap = "format=sitemap&linkTemplate=https://example.org/{slug}";
+  await rejects(list(sitemap, read), "collection-too-large");
+});
+
 Deno.test("a path of over 2,000 folders is refused after 2,000 reads", async () => {
   const path = `${"d/".repeat(2_040)}a.md`;
   const source = new MemorySource([[path, ""]]);

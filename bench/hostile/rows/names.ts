@@ -325,6 +325,26 @@ export const NAME_ROWS: readonly Row[] = [
     ),
   },
   {
+    // Git has no limit for the length of a path.
+    name: "endless-paths",
+    attacker: "author",
+    repository: () =>
+      repositoryOfTrees((store) => {
+        let oid = tree(store, sameFiles(store, 1_000, (n) => `${n}.md`));
+        for (let level = 0; level < 155; level++) {
+          oid = inFolder(store, "x".repeat(255), oid);
+        }
+        return inFolder(store, "posts", oid);
+      }),
+    first: ({ list }) => [list({ limit: 1 })],
+    waitMs: 5_000,
+    attack: flood(
+      { times: 60, atOnce: 30 },
+      (n, { list }) => list({ limit: 1_000 - n }),
+    ),
+    withinMs: 60_000,
+  },
+  {
     name: "slug-ambiguous",
     attacker: "author",
     repository: () =>
