@@ -92,8 +92,6 @@ export async function sitemapOf(
     const why = `a sitemap has at most ${MAX_ADDRESSES} addresses`;
     throw collectionTooLarge(collection, why);
   }
-  const maxBytes = MAX_JSON_BYTES;
-  await read.reserveBytes(maxBytes);
   const length = total > MAX_DATED ? 0 : total;
   const dated = await filesAt(0, length);
   const { dates, cacheForMs } = await runJob(read, {
@@ -101,6 +99,8 @@ export async function sitemapOf(
     collection,
     work: (read) => readDates(dated, read),
   });
+  const maxBytes = MAX_JSON_BYTES;
+  await read.reserveBytes(maxBytes);
   const input = {
     files,
     indices: indices!,

@@ -21,12 +21,16 @@ export type ListPart = Uint8Array | {
   readonly folders: ReadonlyMap<string, ListPart> | null;
 };
 
+/** The prefixes of all levels are kept at once. Git has no limit for a path. */
+const MAX_PREFIX_BYTES = 64 << 10;
+
 type Visit = (list: FileList, index: number, prefix: Uint8Array) => void;
 
 /**
  * Returns the bytes of one list of all files. The list may be long, so its size
  * is counted first and it is written into one buffer. Returns null if it takes
- * more than `maxBytes`: one long name may stand before very many paths.
+ * more than `maxBytes`: one long name may stand before very many paths. Also
+ * returns null for a path of over 64 KiB.
  */
 export function joinLists(
   { part, maxBytes }: { part: ListPart; maxBytes: number },
@@ -36,6 +40,7 @@ export function joinLists(
     count++;
     pathBytes += prefix.length + list.pathBytes(index).length;
   });
+  if (omitted === null) return null;
   if (bytesFor(count, pathBytes) > maxBytes) return null;
   const builder = new FileListBuilder({ count, pathBytes });
   visitFiles(
@@ -49,10 +54,15 @@ export function joinLists(
 
 /**
  * Calls `visit` for each file in byte order of path. Returns how many files are
- * omitted.
+ * omitted, or null if a prefix is too long.
  */
-function visitFiles(part: ListPart, prefix: string, visit: Visit): number {
+function visitFiles(
+  part: ListPart,
+  prefix: string,
+  visit: Visit,
+): number | null {
   const prefixBytes = new TextEncoder().encode(prefix);
+  if (prefixBytes.length > MAX_PREFIX_BYTES) return null;
   const list = new FileList(part instanceof Uint8Array ? part : part.entries);
   if (part instanceof Uint8Array) {
     for (let index = 0; index < list.length; index++) {
@@ -73,7 +83,9 @@ function visitFiles(part: ListPart, prefix: string, visit: Visit): number {
     else {
       const below = part.folders?.get(path);
       if (below !== undefined) {
-        omitted += visitFiles(below, prefix + path, visit);
+        const others = visitFiles(below, prefix + path, visit);
+        if (others === null) return null;
+        omitted += others;
       }
     }
   }

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { joinLists } from "../../lib/content/join_lists.ts";
+import { joinLists, type ListPart } from "../../lib/content/join_lists.ts";
 import {
   FileList,
   FileListBuilder,
@@ -92,6 +92,23 @@ Deno.test("joinLists() returns null for a list that is too long", () => {
   const { length } = joinLists({ part, maxBytes: Infinity })!;
   assertEquals(joinLists({ part, maxBytes: length })!.length, length);
   assertEquals(joinLists({ part, maxBytes: length - 1 }), null);
+});
+
+Deno.test("joinLists() returns null for a path of over 64 KiB", () => {
+  const below = (part: ListPart, depth: number): ListPart => {
+    if (depth === 0) return part;
+    const name = "a".repeat(255);
+    const id = "1".repeat(40);
+    const entries = TreeEntries.of([{ name, kind: "folder", id, size: 0 }]);
+    const folders = new Map([[`${name}/`, part]]);
+    return below({ entries: entries.list.bytes, folders }, depth - 1);
+  };
+  const { bytes } = build([{ path: "b.md", id: "1".repeat(40), size: 0 }]);
+  const join = (depth: number) =>
+    joinLists({ part: below(bytes, depth), maxBytes: Infinity });
+  const list = new FileList(join(256)!);
+  assertEquals(list.pathAt(0).length, 65_536 + "b.md".length);
+  assertEquals(join(257), null);
 });
 
 Deno.test("FileList views bytes at any offset if they are whole", () => {
