@@ -30,7 +30,7 @@ type Visit = (list: FileList, index: number, prefix: Uint8Array) => void;
  * Returns the bytes of one list of all files. The list may be long, so its size
  * is counted first and it is written into one buffer. Returns null if it takes
  * more than `maxBytes`: one long name may stand before very many paths. Also
- * returns null for a path of over 64 KiB.
+ * returns null if the path of a folder has over 64 KiB.
  */
 export function joinLists(
   { part, maxBytes }: { part: ListPart; maxBytes: number },

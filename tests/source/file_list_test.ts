@@ -94,7 +94,7 @@ Deno.test("joinLists() returns null for a list that is too long", () => {
   assertEquals(joinLists({ part, maxBytes: length - 1 }), null);
 });
 
-Deno.test("joinLists() returns null for a path of over 64 KiB", () => {
+Deno.test("joinLists() returns null for a folder past 64 KiB", () => {
   const below = (part: ListPart, depth: number): ListPart => {
     if (depth === 0) return part;
     const name = "a".repeat(255);
