@@ -153,7 +153,7 @@ export async function openServices(
   const localDir = await findLocalDir(config.localReposDir);
   const local = localDir === null
     ? null
-    : new LocalSource({ root: localDir, clock });
+    : new LocalSource({ root: localDir, compute, clock });
   // Identifies the data in the store. A store may outlive a change of settings.
   // It must not serve repositories that are no longer allowed by name or that
   // come from another host.

@@ -51,7 +51,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "lib/work/",
   ],
   // Names every task.
-  "lib/thread/": ["lib/content/tasks.ts", "lib/source/github/"],
+  "lib/thread/": [
+    "lib/content/tasks.ts",
+    "lib/source/git_object_id.ts",
+    "lib/source/github/",
+  ],
   "lib/http/": ["lib/"],
   "lib/": ["deno.json"],
   "routes/": ["lib/", "deno.json"],

@@ -5,6 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
+import { whole } from "../thread/compute.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
@@ -73,13 +74,28 @@ export async function treeIdOfSorted(
 }
 
 /**
- * Compares entries in the order of a tree object. Git compares the bytes of
- * their names. A folder sorts as if its name ended in a slash.
+ * Orders the entries of a folder as in a tree object. `keys` is the
+ * {@linkcode orderKey} of each entry with a NUL after it. Returns the indices
+ * of the entries in order.
  */
-export const compareEntries = (a: TreeObjectEntry, b: TreeObjectEntry) =>
-  compareBytes(keyOf(a), keyOf(b));
+export const orderTask = whole(
+  "order",
+  () =>
+    Promise.resolve(({ keys }: { keys: string }): Uint32Array => {
+      const list = keys.split("\0");
+      return Uint32Array.from({ length: list.length - 1 }, (_, index) => index)
+        .sort((a, b) => compareBytes(list[a]!, list[b]!));
+    }),
+);
 
-const keyOf = ({ name, mode }: TreeObjectEntry) =>
+const compareEntries = (a: TreeObjectEntry, b: TreeObjectEntry) =>
+  compareBytes(orderKey(a), orderKey(b));
+
+/**
+ * Git orders entries by the bytes of their names. A folder sorts as if its name
+ * ended in a slash.
+ */
+export const orderKey = ({ name, mode }: TreeObjectEntry): string =>
   mode === "40000" ? `${name}/` : name;
 
 /**

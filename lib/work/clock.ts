@@ -99,33 +99,3 @@ export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
   }
   signal?.throwIfAborted();
 }
-
-/**
- * This many items are sorted in a few milliseconds even if comparing is slow.
- */
-const RUN_LENGTH = 2048;
-
-/**
- * Sorts like `items.toSorted(compare)` and yields to the event loop. The sort
- * is stable. The engine sorts short runs. They are then merged.
- * @throws the signal's reason if it aborts.
- */
-export async function sortYielding<T>(
-  items: readonly T[],
-  compare: (a: T, b: T) => number,
-  signal?: AbortSignal,
-): Promise<T[]> {
-  await yieldToEventLoop(signal);
-  if (items.length <= RUN_LENGTH) return items.toSorted(compare);
-  const middle = items.length >> 1;
-  const first = await sortYielding(items.slice(0, middle), compare, signal);
-  const second = await sortYielding(items.slice(middle), compare, signal);
-  const merged: T[] = [];
-  let [atFirst, atSecond] = [0, 0];
-  while (atFirst < first.length && atSecond < second.length) {
-    if (merged.length % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
-    const isFirst = compare(first[atFirst]!, second[atSecond]!) <= 0;
-    merged.push(isFirst ? first[atFirst++]! : second[atSecond++]!);
-  }
-  return merged.concat(first.slice(atFirst), second.slice(atSecond));
-}

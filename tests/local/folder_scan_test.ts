@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
-import { blobId, treeId } from "../../lib/source/git_object_id.ts";
+import { blobId, orderTask, treeId } from "../../lib/source/git_object_id.ts";
 import { scanFolder } from "../../lib/source/local/folder_scan.ts";
 import {
   entryAt,
@@ -10,11 +10,14 @@ import {
   readExact,
 } from "../../lib/source/local/folder_state.ts";
 import { TestClock } from "../test_clock.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 import { onTurns, useTicks } from "../work/time_slices.ts";
 import { after, before, replaceCall } from "./file_calls.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const idOf = (text: string) => blobId(bytesOf(text));
+const order = (keys: string) =>
+  inlineCompute.run(orderTask, { keys }, { client: "test" });
 const noWork = () => ({ names: 0, reads: 0, blocks: 0 });
 
 /** Every path below a folder. Links end with `@`. */
@@ -48,6 +51,7 @@ async function withFile(text: string) {
         maxEntries: 10,
         clock,
         work: this.work,
+        order,
       });
       return { ...entryAt(state, "a")!, tree: state.id };
     },
@@ -123,6 +127,7 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
         maxEntries: 100,
         clock,
         work,
+        order,
       });
     },
     replace() {
@@ -352,6 +357,7 @@ Deno.test("scanFolder() counts levels and blocks toward its limit", async () => 
       maxEntries,
       clock: folders.clock,
       work: noWork(),
+      order,
     });
   const rejects = (limit: number, previous: FolderState | null) =>
     assertRejects(
@@ -365,6 +371,22 @@ Deno.test("scanFolder() counts levels and blocks toward its limit", async () => 
   await rejects(3, state);
   await Deno.truncate(`${folders.posts}/a.md`, 2 << 16);
   await rejects(5, await scan(6));
+});
+
+Deno.test("folderOf() orders entries as Git does", async () => {
+  const names = ["a/", "a.b", "a0", "\uffee", "\u{1f600}", "b", "\r"];
+  const entries = names.map((path, index) => ({
+    name: path.replace("/", ""),
+    kind: path === "a/" ? "folder" as const : "file" as const,
+    mode: path === "a/" ? "40000" as const : "100644" as const,
+    id: String(index).repeat(40),
+    size: 0,
+  }));
+  const { id, folder } = await folderOf(entries, 0, null, order);
+  // Of `git mktree` with these entries.
+  assertEquals(id, "19676a8c9a78a48bf95e9691ba735057f38064f4");
+  const expected = ["\r", "a.b", "a", "a0", "b", "\uffee", "\u{1f600}"];
+  assertEquals([...folder.tree].map(({ name }) => name), expected);
 });
 
 Deno.test("folderOf() and listFiles() let other tasks go on", async () => {
@@ -381,9 +403,9 @@ Deno.test("folderOf() and listFiles() let other tasks go on", async () => {
   let turns = 0;
   using _ticks = useTicks({ perLookMs: 8 });
   using _others = onTurns(() => turns++);
-  const { id, folder } = await folderOf(entries, 0, null);
-  // For every 256 names: 8 to sort them, 32 for the id, and 16 to store them.
-  assert(turns >= 56, `${turns}`);
+  const { id, folder } = await folderOf(entries, 0, null, order);
+  // For every 256 names: 32 to order them, 32 for the id, and 16 to store them.
+  assert(turns >= 80, `${turns}`);
   turns = 0;
   const state = { id, folders: new Map([[id, folder]]), blobIds: new Map() };
   assertEquals((await listFiles(state, id)).length, 4_096);

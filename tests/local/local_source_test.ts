@@ -11,6 +11,7 @@ import { CollectionsError } from "../../lib/errors.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
 import { TestClock } from "../test_clock.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 import { countCalls, replaceCall } from "./file_calls.ts";
 import {
   makeSampleFolder,
@@ -199,6 +200,7 @@ Deno.test("resolve() does not follow a repository that is a link", async () => {
 Deno.test("resolve() fails if the root cannot be listed", async () => {
   const source = new LocalSource({
     root: "/nonexistent/root",
+    compute: inlineCompute,
     clock: new TestClock(),
   });
   const query = { owner: "local", repo: "blog", branch: null };
@@ -308,10 +310,12 @@ Deno.test("reading needs no permission but for the root", async () => {
     import.meta.url,
   );
   const clock = new URL("../../lib/work/clock.ts", import.meta.url);
+  const inline = new URL("../thread/inline_compute.ts", import.meta.url);
   const script = `
     import { systemClock } from "${clock}";
     import { LocalSource } from "${module}";
-    const source = new LocalSource({ root: Deno.args[0], clock: systemClock });
+    import { inlineCompute as compute } from "${inline}";
+    const source = new LocalSource({ root: Deno.args[0], compute, clock: systemClock });
     const context = { client: "test", recordMiss() {}, requireMiss() {}, charge() {} };
     const snapshot = await source.resolve({ owner: "local", repo: "blog", branch: null }, context);
     const list = await source.files(snapshot, snapshot.commit, context);

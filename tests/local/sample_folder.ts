@@ -14,6 +14,7 @@ import {
 } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 
 /** A client that must not be charged: local reads cost no quota. */
 export const uncharged: RequestContext = {
@@ -33,7 +34,12 @@ export class SampleFolder implements AsyncDisposable {
 
   constructor(readonly root: string, maxEntries: number) {
     this.dir = `${root}/blog`;
-    this.source = new LocalSource({ root, clock: this.clock, maxEntries });
+    this.source = new LocalSource({
+      root,
+      compute: inlineCompute,
+      clock: this.clock,
+      maxEntries,
+    });
   }
 
   /** The git command in this folder, which need not be a checkout. */

@@ -17,6 +17,7 @@ import type { TreeEntry } from "../../lib/source/tree_entries.ts";
 import { GithubDouble } from "../github/github_double.ts";
 import { type GitContent, GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
+import { inlineCompute } from "../thread/inline_compute.ts";
 import { openCached, openGitHub, uncharged } from "./open_github.ts";
 
 const withToken = { tokens: ["t1"] };
@@ -37,7 +38,8 @@ const implementations: Record<
   "CachedSource without a token": ({ gh, clock }) => openCached(gh, { clock }),
   "CachedSource with a token": ({ gh, clock }) =>
     openCached(gh, { clock, ...withToken }),
-  "LocalSource": ({ root, clock }) => new LocalSource({ root, clock }),
+  "LocalSource": ({ root, clock }) =>
+    new LocalSource({ root, compute: inlineCompute, clock }),
 };
 
 const noId = "0123456789".repeat(4);

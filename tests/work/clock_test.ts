@@ -1,9 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import {
-  sortYielding,
-  systemClock,
-  yieldToEventLoop,
-} from "../../lib/work/clock.ts";
+import { systemClock, yieldToEventLoop } from "../../lib/work/clock.ts";
 import { onTurns, useTicks } from "./time_slices.ts";
 
 Deno.test("systemClock sleep() ends with its signal", async () => {
@@ -46,34 +42,7 @@ Deno.test("yieldToEventLoop() goes on at once within a slice", async () => {
   assert(turns > before);
 });
 
-Deno.test("sortYielding() sorts as the engine does and yields", async () => {
-  for (const count of [0, 2_049, 60_000]) {
-    const items = Array.from(
-      { length: count },
-      (_, place) => ({ key: place * 7919 % 500, place }),
-    );
-    const byKey = (a: typeof items[0], b: typeof items[0]) => a.key - b.key;
-    const expected = items.toSorted(byKey);
-    let turns = 0;
-    {
-      using _ticks = useTicks({ perLookMs: 1 });
-      using _others = onTurns(() => turns++);
-      assertEquals(await sortYielding(items, byKey), expected);
-    }
-    // It looks at the clock for each run of 2,048, and for every 256 of the
-    // steps that merge them: a turn after 8 looks.
-    assert(count < 60_000 || turns > 100, `${turns} turns`);
-  }
-});
-
-Deno.test("yielding ends with an aborted signal", async () => {
+Deno.test("yieldToEventLoop() ends with an aborted signal", async () => {
   const signal = AbortSignal.abort(new Error("stop"));
-  for (
-    const yielding of [
-      () => yieldToEventLoop(signal),
-      () => sortYielding([2, 1], (a, b) => a - b, signal),
-    ]
-  ) {
-    await assertRejects(yielding, Error, "stop");
-  }
+  await assertRejects(() => yieldToEventLoop(signal), Error, "stop");
 });

@@ -23,6 +23,7 @@ import {
 import {
   folderOf,
   type FolderState,
+  type Order,
   type ScannedEntry,
   type ScannedFolder,
 } from "./folder_state.ts";
@@ -60,15 +61,16 @@ export const isServedName = (name: string) =>
  * limits the whole work. The scan adds what it does to `work`.
  * @throws {CollectionsError} collection-too-large past `maxEntries`.
  * @throws {Deno.errors.NotFound} if there is no such folder or it is a link.
- * @throws any other error of reading the folder.
+ * @throws any other error of reading the folder or of `order`.
  */
 export async function scanFolder(
   path: string,
   previous: FolderState | null,
-  { maxEntries, clock, work }: {
+  { maxEntries, clock, work, order }: {
     maxEntries: number;
     clock: Pick<Clock, "now">;
     work: ScanWork;
+    order: Order;
   },
 ): Promise<FolderState> {
   const folders = new Map<string, ScannedFolder>();
@@ -126,7 +128,7 @@ export async function scanFolder(
       if (tree.length === 0) omitted += tree.list.omitted;
       else entries.push({ name, kind: "folder", mode: "40000", id, size: 0 });
     }
-    const found = await folderOf(entries, omitted, previous);
+    const found = await folderOf(entries, omitted, previous, order);
     folders.set(found.id, found.folder);
     return found;
   };

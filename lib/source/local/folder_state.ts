@@ -1,15 +1,11 @@
 // The state of a local folder after a scan. It has trees by their ids as in
 // Git. Lists files and reads files whose bytes still match their ids.
 
-import {
-  sortYielding,
-  STEPS_PER_YIELD,
-  yieldToEventLoop,
-} from "../../work/clock.ts";
+import { STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
 import { type FileList, FileListBuilder } from "../file_list.ts";
 import {
-  compareEntries,
   hasId,
+  orderKey,
   treeIdOfSorted,
   type TreeObjectEntry,
 } from "../git_object_id.ts";
@@ -44,6 +40,9 @@ export interface FolderState {
   readonly blobIds: ReadonlyMap<string, string>;
 }
 
+/** Runs the task that orders the entries of a folder. */
+export type Order = (keys: string) => Promise<Uint32Array>;
+
 /**
  * Makes a folder of entries in any order. Reuses the same folder of an earlier
  * scan.
@@ -52,8 +51,18 @@ export async function folderOf(
   entries: readonly ScannedEntry[],
   omitted: number,
   previous: FolderState | null,
+  order: Order,
 ): Promise<{ id: string; folder: ScannedFolder }> {
-  const sorted = await sortYielding(entries, compareEntries);
+  let keys = "";
+  for (const [index, entry] of entries.entries()) {
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    keys += `${orderKey(entry)}\0`;
+  }
+  const sorted: ScannedEntry[] = [];
+  for (const index of await order(keys)) {
+    if (sorted.length % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    sorted.push(entries[index]!);
+  }
   const id = await treeIdOfSorted(sorted);
   const known = previous?.folders.get(id);
   if (known?.tree.list.omitted === omitted) return { id, folder: known };

@@ -14,8 +14,9 @@ import {
   sourceFailed,
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
+import type { Compute } from "../../thread/compute.ts";
 import type { FileList } from "../file_list.ts";
-import { isLfsId } from "../git_object_id.ts";
+import { isLfsId, orderTask } from "../git_object_id.ts";
 import type {
   BlobResult,
   FileRef,
@@ -49,6 +50,7 @@ const COST_MS = { name: 0.01, read: 0.04, block: 0.05 };
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   root: string;
+  compute: Compute;
   clock: Clock;
   /** The maximum number of files and folders in a repository. */
   maxEntries?: number;
@@ -268,8 +270,8 @@ class WatchedFolder {
   }
 
   private async scan(context: RequestContext): Promise<FoundRef> {
-    const { last, path, states, options: { clock, maxEntries = 1_000_000 } } =
-      this;
+    const { last, path, states } = this;
+    const { compute, clock, maxEntries = 1_000_000 } = this.options;
     const isExpired = last?.ref.checkedAtMs === 0;
     const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
@@ -280,6 +282,12 @@ class WatchedFolder {
         maxEntries,
         clock,
         work,
+        order: (keys) =>
+          compute.run(orderTask, { keys }, {
+            client: context.client,
+            charge: context.charge,
+            linearIn: keys.length,
+          }),
       });
       return { branch, state };
     };
