@@ -185,9 +185,8 @@ export const ERRORS = {
     422,
     "History is not available",
     [
-      "The history of files is read from GitHub with a token. Leave out",
-      "includeHistory and lastChanged, or ask the operator to set",
-      "GITHUB_TOKEN.",
+      "{source} Leave out includeHistory and lastChanged, or ask the operator",
+      "to {todo}.",
     ],
     "`includeHistory`, or `lastChanged` in `fields` or `sort`, was sent, but " +
       "this deployment has no token for GitHub, or the repository is a local " +
@@ -400,6 +399,8 @@ const FACTS = [
  * });
  * equal(facts.retryAfterSeconds, 30);
  * equal(detail.endsWith("Try again in 30 seconds."), true);
+ * const soon = problem("too-many-requests", { retryAfterSeconds: 1 });
+ * equal(soon.detail.endsWith("Try again in 1 second."), true);
  * ```
  */
 export function problem<Code extends ProblemCode>(
@@ -409,9 +410,11 @@ export function problem<Code extends ProblemCode>(
 ): CollectionsError {
   const texts = values as Record<string, unknown>;
   const detail = [ERRORS[code].detail].flat().join(" ").replaceAll(
-    /\{(\w+)\}/g,
+    /\{(\w+)\}( seconds)?/g,
     // Only the path of the root is empty.
-    (_, name) => String(texts[name]) || "/",
+    (_, name, unit = "") =>
+      (String(texts[name]) || "/") +
+      (texts[name] === 1 ? unit.slice(0, -1) : unit),
   );
   const given = FACTS.filter((name) => texts[name] !== undefined);
   const facts = Object.fromEntries(given.map((name) => [name, texts[name]]));

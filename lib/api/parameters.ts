@@ -16,6 +16,7 @@ import { termsOf } from "../content/search_terms.ts";
 import { parseSort } from "../content/sort.ts";
 import { invalidParameters } from "../errors.ts";
 import type { ListBody } from "./contract.ts";
+import { FEED_TYPES } from "./feed_formats.ts";
 import {
   branchProblem,
   collectionProblem,
@@ -52,6 +53,7 @@ const INCLUDES = [
   "includeHtml",
   "includeHistory",
 ] as const;
+const REQUIRED = "is required";
 /** Maximum `limit` without and with content, HTML or history. */
 const MAX_LIMIT = 1000;
 const MAX_CONTENT_LIMIT = 100;
@@ -66,8 +68,8 @@ function late(parameter: string, message = "") {
 }
 
 /** Whether a format of a list is a feed or a sitemap. */
-function isFeed(format: string | undefined): boolean {
-  return format !== undefined && format !== "json";
+function isFeed(format = ""): boolean {
+  return Object.hasOwn(FEED_TYPES, format);
 }
 
 /** Text that `rule` checks. The OpenAPI document shows `maxLength`. */
@@ -357,7 +359,7 @@ export const itemParameters = z.object({
 })
   .refine(
     ({ path, slug, collection }) => path ?? slug ?? collection,
-    late("path"),
+    late("path", `${REQUIRED}, or collection and slug`),
   )
   .refine(
     ({ path, slug, collection }) => path ?? slug ?? collection === undefined,
@@ -606,8 +608,9 @@ function parseQuery<T extends z.ZodObject>(
     // The path of a filter error ends in the name of the filter.
     const parameter = String(path.at(-1));
     if (errors.has(parameter)) continue;
-    const missing = values.has(parameter) ? "must not be empty" : "is required";
-    errors.set(parameter, values.get(String(path[0])) ? message : missing);
+    const missing = values.has(parameter) ? "must not be empty" : REQUIRED;
+    const isOwn = values.get(String(path[0])) || message.startsWith(REQUIRED);
+    errors.set(parameter, isOwn ? message : missing);
   }
   if (errors.size === 0 && result.success) {
     const ignored = [...unknown].sort().slice(0, MAX_IGNORED);

@@ -88,6 +88,12 @@ Deno.test("bad and contradicting parameters are named", () => {
   }
 });
 
+Deno.test("parseItemQuery() names the ways to name a file", () => {
+  const expected = [["path", "is required, or collection and slug"]];
+  assertEquals(errorsOf("owner=o&repo=r", parseItemQuery), expected);
+  assertEquals(errorsOf("owner=o&repo=r&path=", parseItemQuery), expected);
+});
+
 /** Whether the message about a query names this parameter. */
 function isBad(name: string, value: string, parse: Parse): boolean {
   const query = new URLSearchParams("owner=o&repo=r");

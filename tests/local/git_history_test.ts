@@ -129,7 +129,9 @@ Deno.test("local history needs a checkout of its own", async () => {
   await Deno.rename(`${folder}/.git`, `${root}/repos/.git`);
   const expectNone = async () => {
     for (const path of paths) {
-      assertEquals((await service.problem(path)).code, "history-unavailable");
+      const { code, detail } = await service.problem(path);
+      assertEquals(code, "history-unavailable");
+      assert(detail.endsWith("to serve a checkout of Git that has a commit."));
     }
   };
   await expectNone();
@@ -155,7 +157,9 @@ Deno.test({
       env: { LOCAL_REPOS_DIR: folder.root },
     });
     const path = listPath({ ...LOCAL, repo: "blog" });
-    assertEquals((await service.problem(path)).code, "history-unavailable");
+    const { code, detail } = await service.problem(path);
+    assertEquals(code, "history-unavailable");
+    assert(detail.endsWith("start the service with --allow-run=git."), detail);
   },
 });
 

@@ -293,6 +293,8 @@ Deno.test("feeds refuse what they cannot use", async () => {
     ["limit", { format: "atom", limit: 51 }],
     ["feedTitle", { format: "atom", feedTitle: "a\nb" }],
     ["format", { format: "xml" }],
+    ["format", { format: "xml", linkTemplate: "" }],
+    ["format", { format: "constructor", linkTemplate: "" }],
   ];
   for (const [bad, given] of rows) {
     const path = listPath({ linkTemplate: TEMPLATE, ...given });

@@ -57,7 +57,12 @@ export async function readHistory(
   ...[snapshot, { files, withCreated }, context]: Parameters<Source["history"]>
 ): ReturnType<Source["history"]> {
   const { name: { owner, repo: name }, commit } = snapshot;
-  if (!host.tokens.mayHave(owner)) throw problem("history-unavailable", {});
+  if (!host.tokens.mayHave(owner)) {
+    throw problem("history-unavailable", {
+      source: "The history of files is read from GitHub with a token.",
+      todo: "set GITHUB_TOKEN",
+    });
+  }
   const changes = new Map<string, FileHistory | Error>();
   let parent: string | null = null;
   let failuresInARow = 0;

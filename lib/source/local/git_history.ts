@@ -88,12 +88,16 @@ export class GitHistory {
       name: "run",
       command: "git",
     });
-    if (state !== "granted") throw problem("history-unavailable", {});
+    if (state !== "granted") {
+      throw unavailable("start the service with --allow-run=git");
+    }
     const git = (args: readonly string[], maxBytes = MAX_BYTES.log) =>
       this.limit(() => this.run(folder, args, maxBytes, context));
     const head = await git(["rev-parse", "HEAD"]);
     const commit = head?.trim() ?? "";
-    if (!OBJECT_ID.test(commit)) throw problem("history-unavailable", {});
+    if (!OBJECT_ID.test(commit)) {
+      throw unavailable("serve a checkout of Git that has a commit");
+    }
 
     const changes = new Map<string, FileHistory>();
     await Promise.all(files.map(async ({ path }) => {
@@ -174,3 +178,9 @@ function parseLog(text: string | null): Change | null {
     message,
   });
 }
+
+const unavailable = (todo: string) =>
+  problem("history-unavailable", {
+    source: "The history of a local folder is read with git.",
+    todo,
+  });
