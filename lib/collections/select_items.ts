@@ -53,6 +53,26 @@ export async function selectItems(
     const file = files.at(index);
     return { ...file, path: pathIn(path, file.path) };
   };
+  const collect = async (indices: readonly number[], read: ReadContext) => {
+    const found: FileRef[] = [];
+    let pathChars = 0;
+    for (const index of indices) {
+      const file = fileAt(index);
+      pathChars += file.path.length;
+      if (pathChars > MAX_PATH_CHARS) {
+        const why = `the paths of ${indices.length} items are too long`;
+        throw collectionTooLarge(path, `${why}; lower limit`);
+      }
+      // Usual paths are short and need no more memory than the answer.
+      if (pathChars > MANY_PATH_CHARS) await read.reserveBytes(MAX_PATH_CHARS);
+      found.push(file);
+      const isLong = file.path.length > LONG_PATH_CHARS;
+      if (isLong || found.length % STEPS_PER_YIELD === 0) {
+        await yieldToEventLoop(read.context.signal);
+      }
+    }
+    return found;
+  };
 
   const rule = declared?.rule;
   const { maxItemBytes } = read.limits;
@@ -90,14 +110,15 @@ export async function selectItems(
       );
     }
     const indices = [...selected.indices];
-    const { histories, cacheForMs } = await readHistories(
-      indices.map(fileAt),
-      read,
-    );
-    const item = (index: number) => {
-      const { date } = histories.get(fileAt(index).path)?.lastChanged ?? {};
-      return { lastChanged: { date: date ?? null } };
-    };
+    const files = await collect(indices, read);
+    const { histories, cacheForMs } = await readHistories(files, read);
+    const dates = new Map(indices.map((index, at) => {
+      const { lastChanged } = histories.get(files[at]!.path) ?? {};
+      return [index, lastChanged?.date ?? null];
+    }));
+    const item = (index: number) => ({
+      lastChanged: { date: dates.get(index)! },
+    });
     return {
       ...selected,
       indices: sortIndices(indices, order, { item }),
@@ -133,29 +154,13 @@ export async function selectItems(
      * @throws {CollectionsError} collection-too-large if their paths are.
      * @throws what {@linkcode ReadContext.reserveBytes} throws.
      */
-    async files(start: number, end: number): Promise<FileRef[]> {
-      const found: FileRef[] = [];
-      let pathChars = 0;
-      for (let at = start; at < Math.min(end, total); at++) {
-        const file = fileAt(selection?.indices[at] ?? at);
-        pathChars += file.path.length;
-        if (pathChars > MAX_PATH_CHARS) {
-          throw collectionTooLarge(
-            path,
-            `the paths of ${end - start} items are too long; lower limit`,
-          );
-        }
-        // Usual paths are short and need no more memory than the answer.
-        if (pathChars > MANY_PATH_CHARS) {
-          await read.reserveBytes(MAX_PATH_CHARS);
-        }
-        found.push(file);
-        const isLong = file.path.length > LONG_PATH_CHARS;
-        if (isLong || found.length % STEPS_PER_YIELD === 0) {
-          await yieldToEventLoop(read.context.signal);
-        }
-      }
-      return found;
+    files(start: number, end: number): Promise<FileRef[]> {
+      const length = Math.max(0, Math.min(end, total) - start);
+      const indices = Array.from(
+        { length },
+        (_, at) => selection?.indices[start + at] ?? start + at,
+      );
+      return collect(indices, read);
     },
     /** Returns why the search found the items from `start` to `end`. */
     async matches(start: number, end: number) {

@@ -532,6 +532,8 @@ Deno.test("an answer has at most 8 MiB of paths", async () => {
   assertEquals(new Set(reserved), new Set([8 << 20]));
   const { body: { items } } = await list("limit=200&fields=sha", read);
   assertEquals(items.length, 200);
+  const dated = list("limit=1&sort=lastChanged.date", source.read());
+  await rejects(dated, "collection-too-large");
   const sitemap = "format=sitemap&linkTemplate=https://example.org/{slug}";
   await rejects(list(sitemap, read), "collection-too-large");
 });
