@@ -4,7 +4,12 @@
 import type { ListPart } from "../content/join_lists.ts";
 import { joinListsTask } from "../content/tasks.ts";
 import { collectionTooLarge, sourceFailed } from "../errors.ts";
-import { FileList, fileListKind, isListedPath } from "../source/file_list.ts";
+import {
+  FileList,
+  fileListKind,
+  isListedPath,
+  MAX_LIST_BYTES,
+} from "../source/file_list.ts";
 import type { TreeEntry } from "../source/tree_entries.ts";
 import {
   countTreeRead,
@@ -18,8 +23,6 @@ import { yieldToEventLoop } from "../work/clock.ts";
 import type { CollectionFolder } from "./resolve_collection.ts";
 
 const MAX_FILES = 1_000_000;
-/** A list is in memory twice while it is assembled. */
-const MAX_LIST_BYTES = 80 << 20;
 const READS_AT_ONCE = 8;
 
 /**

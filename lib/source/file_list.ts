@@ -59,6 +59,9 @@ function columnsOf({ buffer, byteOffset, length }: Uint8Array, count: number) {
   };
 }
 
+/** A list is in memory twice while it is assembled. */
+export const MAX_LIST_BYTES = 80 << 20;
+
 /** Returns the length of a list of so many files and bytes of paths. */
 export const bytesFor = (count: number, pathBytes: number): number =>
   8 + count * 8 + (count + 1) * 4 + count * (ID_BYTES + 1) + pathBytes;

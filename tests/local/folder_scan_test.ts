@@ -9,6 +9,7 @@ import {
   listFiles,
   readExact,
 } from "../../lib/source/local/folder_state.ts";
+import type { TreeEntries } from "../../lib/source/tree_entries.ts";
 import { TestClock } from "../test_clock.ts";
 import { inlineCompute } from "../thread/inline_compute.ts";
 import { onTurns, useTicks } from "../work/time_slices.ts";
@@ -24,7 +25,7 @@ const noWork = () => ({ names: 0, reads: 0, blocks: 0 });
 const pathsOf = (
   { folders, id }: Pick<FolderState, "folders" | "id">,
 ): string[] =>
-  [...folders.get(id)!.tree].flatMap(({ name, kind, id }) =>
+  [...folders.get(id)!].flatMap(({ name, kind, id }) =>
     kind === "folder"
       ? pathsOf({ folders, id }).map((path) => `${name}/${path}`)
       : [kind === "symbolic link" ? `${name}@` : name]
@@ -382,11 +383,36 @@ Deno.test("folderOf() orders entries as Git does", async () => {
     id: String(index).repeat(40),
     size: 0,
   }));
-  const { id, folder } = await folderOf(entries, 0, null, order);
+  const { id, tree } = await folderOf(entries, 0, null, order);
   // Of `git mktree` with these entries.
   assertEquals(id, "19676a8c9a78a48bf95e9691ba735057f38064f4");
   const expected = ["\r", "a.b", "a", "a0", "b", "\uffee", "\u{1f600}"];
-  assertEquals([...folder.tree].map(({ name }) => name), expected);
+  assertEquals([...tree].map(({ name }) => name), expected);
+});
+
+Deno.test("listFiles() gives no list of over 80 MiB", async () => {
+  const folders: [id: string, tree: TreeEntries][] = [];
+  const folderWith = async (names: string[], kind: "file" | "folder") => {
+    const entries = names.map((name) => ({
+      name,
+      kind,
+      mode: kind === "file" ? "100644" as const : "40000" as const,
+      id: folders.at(-1)?.[0] ?? "0".repeat(40),
+      size: 0,
+    }));
+    const { id, tree } = await folderOf(entries, 0, null, order);
+    folders.push([id, tree]);
+    return { id, folders: new Map(folders), blobIds: new Map() };
+  };
+  const names = Array.from({ length: 21_000 }, (_, n) => `${n}.md`);
+  await folderWith(names, "file");
+  for (let level = 1; level < 16; level++) {
+    await folderWith(["d".repeat(255)], "folder");
+  }
+  const below = await folderWith(["d".repeat(64)], "folder");
+  assertEquals((await listFiles(below, below.id))?.length, 21_000);
+  const whole = await folderWith(["d".repeat(255)], "folder");
+  assertEquals(await listFiles(whole, whole.id), null);
 });
 
 Deno.test("folderOf() and listFiles() let other tasks go on", async () => {
@@ -403,11 +429,11 @@ Deno.test("folderOf() and listFiles() let other tasks go on", async () => {
   let turns = 0;
   using _ticks = useTicks({ perLookMs: 8 });
   using _others = onTurns(() => turns++);
-  const { id, folder } = await folderOf(entries, 0, null, order);
+  const { id, tree } = await folderOf(entries, 0, null, order);
   // For every 256 names: 32 to order them, 32 for the id, and 16 to store them.
   assert(turns >= 80, `${turns}`);
   turns = 0;
-  const state = { id, folders: new Map([[id, folder]]), blobIds: new Map() };
-  assertEquals((await listFiles(state, id)).length, 4_096);
+  const state = { id, folders: new Map([[id, tree]]), blobIds: new Map() };
+  assertEquals((await listFiles(state, id))?.length, 4_096);
   assert(turns >= 16, `${turns}`);
 });

@@ -197,6 +197,18 @@ Deno.test("resolve() does not follow a repository that is a link", async () => {
   assertEquals((await folder.resolve()).freshness, "new");
 });
 
+Deno.test("files() keeps its list and charges for it once", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "", "b/c.md": "" });
+  const snapshot = await folder.resolve();
+  const charged: number[] = [];
+  const charge = (ms: number) => void charged.push(ms);
+  const list = () => folder.list(snapshot, { ...uncharged, charge });
+  const [first, joined] = await Promise.all([list(), list()]);
+  assert(joined === first);
+  assert(await list() === first);
+  assertEquals(charged, [2 * 0.0005]);
+});
+
 Deno.test("resolve() fails if the root cannot be listed", async () => {
   const source = new LocalSource({
     root: "/nonexistent/root",

@@ -74,8 +74,11 @@ export class SampleFolder implements AsyncDisposable {
     return error.detail;
   }
 
-  list(snapshot: Snapshot): Promise<FileList> {
-    return this.source.files(snapshot, snapshot.commit, uncharged);
+  async list(
+    snapshot: Snapshot,
+    context: RequestContext = uncharged,
+  ): Promise<FileList> {
+    return (await this.source.files(snapshot, snapshot.commit, context))!;
   }
 
   /** The paths of all files that are listed. */

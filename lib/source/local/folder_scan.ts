@@ -9,6 +9,7 @@ import { basename } from "@std/path";
 import { type Clock, yieldToEventLoop } from "../../work/clock.ts";
 import { CollectionsError } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
+import type { TreeEntries } from "../tree_entries.ts";
 import {
   BLOCK_BYTES,
   type CheckedPath,
@@ -25,7 +26,6 @@ import {
   type FolderState,
   type Order,
   type ScannedEntry,
-  type ScannedFolder,
 } from "./folder_state.ts";
 
 /** How often a file is read if it changes while it is read. */
@@ -73,7 +73,7 @@ export async function scanFolder(
     order: Order;
   },
 ): Promise<FolderState> {
-  const folders = new Map<string, ScannedFolder>();
+  const folders = new Map<string, TreeEntries>();
   const blobIds = new Map<string, string>();
   const startedAtMs = clock.now();
   let counted = 0;
@@ -124,12 +124,12 @@ export async function scanFolder(
         if (!isMissing(error)) throw error;
       });
       if (below === undefined) continue;
-      const { id, folder: { tree } } = below;
+      const { id, tree } = below;
       if (tree.length === 0) omitted += tree.list.omitted;
       else entries.push({ name, kind: "folder", mode: "40000", id, size: 0 });
     }
     const found = await folderOf(entries, omitted, previous, order);
-    folders.set(found.id, found.folder);
+    folders.set(found.id, found.tree);
     return found;
   };
 

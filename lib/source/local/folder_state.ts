@@ -1,8 +1,14 @@
 // The state of a local folder after a scan. It has trees by their ids as in
 // Git. Lists files and reads files whose bytes still match their ids.
 
+import { Buffer } from "node:buffer";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
-import { type FileList, FileListBuilder } from "../file_list.ts";
+import {
+  bytesFor,
+  type FileList,
+  FileListBuilder,
+  MAX_LIST_BYTES,
+} from "../file_list.ts";
 import {
   hasId,
   orderKey,
@@ -24,18 +30,14 @@ import {
  */
 export type ScannedEntry = TreeEntry & TreeObjectEntry;
 
-/** A folder. Folders without files do not exist, as in Git. */
-export interface ScannedFolder {
-  readonly tree: TreeEntries;
-  /** Every file below the folder. Set once it was requested. */
-  list?: Promise<FileList>;
-}
-
 export interface FolderState {
   /** The tree id of the scanned folder itself. */
   readonly id: string;
-  /** The scanned folder and the folders below it by tree id. */
-  readonly folders: ReadonlyMap<string, ScannedFolder>;
+  /**
+   * The scanned folder and the folders below it by tree id. Folders without
+   * files do not exist, as in Git.
+   */
+  readonly folders: ReadonlyMap<string, TreeEntries>;
   /** Blob ids by the `lstat` data of their files. */
   readonly blobIds: ReadonlyMap<string, string>;
 }
@@ -52,7 +54,7 @@ export async function folderOf(
   omitted: number,
   previous: FolderState | null,
   order: Order,
-): Promise<{ id: string; folder: ScannedFolder }> {
+): Promise<{ id: string; tree: TreeEntries }> {
   let keys = "";
   for (const [index, entry] of entries.entries()) {
     if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
@@ -65,14 +67,14 @@ export async function folderOf(
   }
   const id = await treeIdOfSorted(sorted);
   const known = previous?.folders.get(id);
-  if (known?.tree.list.omitted === omitted) return { id, folder: known };
+  if (known?.list.omitted === omitted) return { id, tree: known };
   const builder = new FileListBuilder();
   builder.omit(omitted);
   for (const entry of sorted) {
     if (builder.length % STEPS_PER_YIELD === 0) await yieldToEventLoop();
     addEntry(builder, entry);
   }
-  return { id, folder: { tree: new TreeEntries(builder.build()) } };
+  return { id, tree: new TreeEntries(builder.build()) };
 }
 
 /** Returns the entry at a path. */
@@ -83,7 +85,7 @@ export function entryAt(
   let entry: TreeEntry | undefined = { name: "", kind: "folder", id, size: 0 };
   for (const name of path.split("/")) {
     entry = entry?.kind === "folder"
-      ? folders.get(entry.id)?.tree.find(name)
+      ? folders.get(entry.id)?.find(name)
       : undefined;
   }
   return entry;
@@ -91,26 +93,53 @@ export function entryAt(
 
 /**
  * Lists every file below a folder. Entries in Git's order give paths in byte
- * order.
+ * order. Returns null if the list takes more than {@linkcode MAX_LIST_BYTES}.
  */
 export async function listFiles(
+  state: FolderState,
+  treeId: string,
+): Promise<FileList | null> {
+  let [count, pathBytes] = [0, 0];
+  await visitFiles(state, treeId, (list, index, prefix) => {
+    count++;
+    pathBytes += prefix.length + list.pathBytes(index).length;
+    return bytesFor(count, pathBytes) <= MAX_LIST_BYTES;
+  });
+  if (bytesFor(count, pathBytes) > MAX_LIST_BYTES) return null;
+  const builder = new FileListBuilder({ count, pathBytes });
+  const omitted = await visitFiles(state, treeId, (...of) => {
+    builder.addFrom(...of);
+    return true;
+  });
+  builder.omit(omitted);
+  return builder.build();
+}
+
+/**
+ * Visits the files below a folder in order while `visit` returns true. It gets
+ * a file's place in the list of its folder and the path of that folder. Returns
+ * the number of omitted files.
+ */
+async function visitFiles(
   { folders }: FolderState,
   treeId: string,
-): Promise<FileList> {
-  const builder = new FileListBuilder();
-  let steps = 0;
-  const add = async (treeId: string, prefix: string) => {
-    const { tree } = folders.get(treeId)!;
-    builder.omit(tree.list.omitted);
-    for (const { name, kind, id, size } of tree) {
+  visit: (list: FileList, index: number, prefix: Uint8Array) => boolean,
+): Promise<number> {
+  let [steps, omitted, goesOn] = [0, 0, true];
+  const visitFolder = async (treeId: string, prefix: Uint8Array) => {
+    const { list } = folders.get(treeId)!;
+    omitted += list.omitted;
+    for (let index = 0; index < list.length && goesOn; index++) {
       if (++steps % STEPS_PER_YIELD === 0) await yieldToEventLoop();
-      const path = prefix + name;
-      if (kind === "folder") await add(id, `${path}/`);
-      else if (kind === "file") builder.add({ path, id, size });
+      const kind = list.kindAt(index);
+      if (kind === "file") goesOn = visit(list, index, prefix);
+      if (kind !== "folder") continue;
+      const path = Buffer.concat([prefix, list.pathBytes(index)]);
+      await visitFolder(list.idAt(index), path);
     }
   };
-  await add(treeId, "");
-  return builder.build();
+  await visitFolder(treeId, new Uint8Array());
+  return omitted;
 }
 
 /**

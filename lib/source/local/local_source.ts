@@ -5,6 +5,7 @@
 // outside the root can be named. Cache misses are not counted.
 
 import { join } from "@std/path";
+import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, yieldToEventLoop } from "../../work/clock.ts";
 import {
@@ -15,7 +16,7 @@ import {
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
 import type { Compute } from "../../thread/compute.ts";
-import type { FileList } from "../file_list.ts";
+import { type FileList, MAX_LIST_BYTES } from "../file_list.ts";
 import { isLfsId, orderTask } from "../git_object_id.ts";
 import type {
   BlobResult,
@@ -24,6 +25,7 @@ import type {
   Snapshot,
   Source,
 } from "../source.ts";
+import type { TreeEntries } from "../tree_entries.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { GitHistory } from "./git_history.ts";
 import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
@@ -42,10 +44,17 @@ const MIN_FRESH_MS = 1_000;
 const PAUSE_FACTOR = 4;
 const MAX_PAUSE_MS = 30_000;
 /**
- * The processor time of a scan in ms for each name, each file that is read, and
- * each of its blocks. Measured.
+ * The processor time in ms of a scan for each name, each file that is read, and
+ * each of its blocks, and of a list for each file. Measured.
  */
-const COST_MS = { name: 0.01, read: 0.04, block: 0.05 };
+const COST_MS = { name: 0.01, read: 0.04, block: 0.05, listed: 0.0005 };
+
+/** A list to make, and what its processor time is charged with. */
+interface ListQuery {
+  readonly state: FolderState;
+  readonly treeId: string;
+  readonly charge: RequestContext["charge"];
+}
 
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
@@ -60,6 +69,17 @@ interface LocalSourceOptions {
 export class LocalSource implements Source {
   private readonly folders = new Map<string, WatchedFolder>();
   private readonly scans = pLimit(SCANS_AT_ONCE);
+  /** The lists that were used last, by the folder that they are below. */
+  private readonly lists = new LRUCache<TreeEntries, FileList, ListQuery>({
+    maxSize: MAX_LIST_BYTES,
+    sizeCalculation: ({ bytes }) => bytes.length,
+    async fetchMethod(_tree, _before, { context }) {
+      const { state, treeId, charge } = context;
+      const list = await listFiles(state, treeId) ?? undefined;
+      charge((list?.length ?? 0) * COST_MS.listed);
+      return list;
+    },
+  });
 
   private readonly gitHistory: GitHistory;
 
@@ -107,14 +127,14 @@ export class LocalSource implements Source {
   };
 
   readonly tree: Source["tree"] = (...of) =>
-    Promise.try(() => this.folderIn(...of).folder.tree);
+    Promise.try(() => this.folderIn(...of).tree);
 
-  /** Never resolves to null. */
-  readonly files = (...of: Parameters<Source["files"]>): Promise<FileList> =>
-    Promise.try(() => {
-      const { state, folder } = this.folderIn(...of);
-      return folder.list ??= listFiles(state, of[1]);
-    });
+  readonly files: Source["files"] = async (...of) => {
+    const { state, tree } = this.folderIn(...of);
+    const [, treeId, { charge }] = of;
+    const context = { state, treeId, charge };
+    return await this.lists.fetch(tree, { context }) ?? null;
+  };
 
   /** Folders are in memory and are found by their ids. */
   readonly filesAt = () => Promise.resolve(null);
@@ -200,9 +220,9 @@ export class LocalSource implements Source {
   ) {
     signal?.throwIfAborted();
     const { state } = this.stateOf(snapshot);
-    const folder = state?.folders.get(treeId);
-    if (folder === undefined) throw objectMissing(snapshot, treeId);
-    return { state: state!, folder };
+    const tree = state?.folders.get(treeId);
+    if (tree === undefined) throw objectMissing(snapshot, treeId);
+    return { state: state!, tree };
   }
 }
 
