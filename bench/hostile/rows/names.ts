@@ -345,6 +345,23 @@ export const NAME_ROWS: readonly Row[] = [
     withinMs: 60_000,
   },
   {
+    // Each folder has one more with a long name, and none is listed whole.
+    name: "long-names-in-parts",
+    attacker: "author",
+    repository: () =>
+      repositoryOfTrees((store) => {
+        let oid = tree(store, sameFiles(store, 10, (n) => `${n}.md`));
+        for (let level = 0; level < 200; level++) {
+          oid = inFolder(store, "x".repeat(40_000), oid);
+        }
+        return inFolder(store, "posts", oid);
+      }),
+    attack: async (attacker, { list }) => {
+      await attacker.sendUntilReady(list());
+    },
+    withinMs: 60_000,
+  },
+  {
     name: "slug-ambiguous",
     attacker: "author",
     repository: () =>
