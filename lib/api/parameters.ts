@@ -608,9 +608,12 @@ function parseQuery<T extends z.ZodObject>(
     // The path of a filter error ends in the name of the filter.
     const parameter = String(path.at(-1));
     if (errors.has(parameter)) continue;
-    const missing = values.has(parameter) ? "must not be empty" : REQUIRED;
-    const isOwn = values.get(String(path[0])) || message.startsWith(REQUIRED);
-    errors.set(parameter, isOwn ? message : missing);
+    const missing = values.has(parameter)
+      ? "must not be empty"
+      : message.startsWith(REQUIRED)
+      ? message
+      : REQUIRED;
+    errors.set(parameter, values.get(String(path[0])) ? message : missing);
   }
   if (errors.size === 0 && result.success) {
     const ignored = [...unknown].sort().slice(0, MAX_IGNORED);

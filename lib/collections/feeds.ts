@@ -93,7 +93,7 @@ export async function sitemapOf(
     throw collectionTooLarge(collection, why);
   }
   const length = total > MAX_DATED ? 0 : total;
-  const dated = await filesAt(0, length);
+  const dated = await filesAt(0, length, "filter them");
   const { dates, cacheForMs } = await runJob(read, {
     key: JSON.stringify([read.snapshot.commit, dated.map(({ path }) => path)]),
     collection,

@@ -53,7 +53,11 @@ export async function selectItems(
     const file = files.at(index);
     return { ...file, path: pathIn(path, file.path) };
   };
-  const collect = async (indices: readonly number[], read: ReadContext) => {
+  const collect = async (
+    indices: readonly number[],
+    read: ReadContext,
+    todo: string,
+  ) => {
     const found: FileRef[] = [];
     let pathChars = 0;
     for (const index of indices) {
@@ -61,7 +65,7 @@ export async function selectItems(
       pathChars += file.path.length;
       if (pathChars > MAX_PATH_CHARS) {
         const why = `the paths of ${indices.length} items are too long`;
-        throw collectionTooLarge(path, `${why}; lower limit`);
+        throw collectionTooLarge(path, `${why}; ${todo}`);
       }
       // Usual paths are short and need no more memory than the answer.
       if (pathChars > MANY_PATH_CHARS) await read.reserveBytes(MAX_PATH_CHARS);
@@ -110,7 +114,7 @@ export async function selectItems(
       );
     }
     const indices = [...selected.indices];
-    const files = await collect(indices, read);
+    const files = await collect(indices, read, "leave out the sort");
     const { histories, cacheForMs } = await readHistories(files, read);
     const dates = new Map(indices.map((index, at) => {
       const { lastChanged } = histories.get(files[at]!.path) ?? {};
@@ -150,17 +154,22 @@ export async function selectItems(
         ? null
         : fileAt(selection?.indices[position] ?? position),
     /**
-     * Returns the files from `start` to `end`, in their order.
+     * Returns the files from `start` to `end`, in their order. `todo` is what
+     * an error tells the client to do.
      * @throws {CollectionsError} collection-too-large if their paths are.
      * @throws what {@linkcode ReadContext.reserveBytes} throws.
      */
-    files(start: number, end: number): Promise<FileRef[]> {
+    files(
+      start: number,
+      end: number,
+      todo = "lower limit",
+    ): Promise<FileRef[]> {
       const length = Math.max(0, Math.min(end, total) - start);
       const indices = Array.from(
         { length },
         (_, at) => selection?.indices[start + at] ?? start + at,
       );
-      return collect(indices, read);
+      return collect(indices, read, todo);
     },
     /** Returns why the search found the items from `start` to `end`. */
     async matches(start: number, end: number) {

@@ -5,7 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
-import { whole } from "../thread/compute.ts";
+import { type Task, whole } from "../thread/compute.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
@@ -43,12 +43,11 @@ export function blobHash(size: number): Hash {
 
 /** Returns the id of the tree object with these entries in any order. */
 export function treeId(entries: readonly TreeObjectEntry[]): string {
-  const content = Buffer.concat(
-    entries.toSorted(compareEntries).flatMap(({ mode, name, id }) => [
-      Buffer.from(`${mode} ${name}\0`),
-      Buffer.from(id, "hex"),
-    ]),
-  );
+  const order = orderOf(Buffer.from(entries.map(orderKey).join("")));
+  const content = Buffer.concat([...order].flatMap((index) => {
+    const { mode, name, id } = entries[index]!;
+    return [Buffer.from(`${mode} ${name}\0`), Buffer.from(id, "hex")];
+  }));
   return createHash("sha1").update(`tree ${content.length}\0`).update(content)
     .digest("hex");
 }
@@ -74,42 +73,26 @@ export async function treeIdOfSorted(
 }
 
 /**
- * Orders the entries of a folder as in a tree object. `keys` is the
- * {@linkcode orderKey} of each entry with a NUL after it. Returns the indices
- * of the entries in order.
+ * Orders the entries of a folder as in a tree object. `keys` joins the
+ * {@linkcode orderKey} of each entry in UTF-8. Returns the indices of the
+ * entries in order.
  */
-export const orderTask = whole(
-  "order",
-  () =>
-    Promise.resolve(({ keys }: { keys: string }): Uint32Array => {
-      const list = keys.split("\0");
-      return Uint32Array.from({ length: list.length - 1 }, (_, index) => index)
-        .sort((a, b) => compareBytes(list[a]!, list[b]!));
-    }),
-);
-
-const compareEntries = (a: TreeObjectEntry, b: TreeObjectEntry) =>
-  compareBytes(orderKey(a), orderKey(b));
+export const orderTask: Task<{ keys: Uint8Array<ArrayBuffer> }, Uint32Array> = {
+  ...whole("order", () => Promise.resolve(({ keys }) => orderOf(keys))),
+  moveInput: ({ keys }) => [keys.buffer],
+};
 
 /**
  * Git orders entries by the bytes of their names. A folder sorts as if its name
  * ended in a slash.
  */
 export const orderKey = ({ name, mode }: TreeObjectEntry): string =>
-  mode === "40000" ? `${name}/` : name;
+  mode === "40000" ? `${name}/\0` : `${name}\0`;
 
-/**
- * Compares strings by their bytes in UTF-8 without encoding them. Surrogates
- * sort after all other units.
- */
-function compareBytes(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) {
-    const [unitA, unitB] = [a.charCodeAt(index), b.charCodeAt(index)];
-    if (unitA !== unitB) return rankOf(unitA) - rankOf(unitB);
-  }
-  return a.length - b.length;
+function orderOf({ buffer, byteOffset, length }: Uint8Array): Uint32Array {
+  // The engine compares strings of one byte a character as bytes.
+  const list = Buffer.from(buffer, byteOffset, length).toString("latin1")
+    .split("\0");
+  return Uint32Array.from({ length: list.length - 1 }, (_, index) => index)
+    .sort((a, b) => list[a]! < list[b]! ? -1 : 1);
 }
-
-const rankOf = (unit: number) =>
-  unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;

@@ -52,8 +52,9 @@ export function whole<Input, Output>(
       return (input, pace) => pace.within(() => work(input, pace));
     },
     moveOutput: (output) =>
-      (output instanceof Uint8Array ? [output] : Object.values(output ?? {}))
-        .map((value) => value instanceof Uint8Array ? value.buffer : null)
+      (ArrayBuffer.isView(output) ? [output] : Object.values(output ?? {})
+        .filter((value) => value instanceof Uint8Array))
+        .map(({ buffer }) => buffer)
         .filter((buffer) => buffer instanceof ArrayBuffer),
   };
 }

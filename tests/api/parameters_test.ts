@@ -89,9 +89,12 @@ Deno.test("bad and contradicting parameters are named", () => {
 });
 
 Deno.test("parseItemQuery() names the ways to name a file", () => {
-  const expected = [["path", "is required, or collection and slug"]];
-  assertEquals(errorsOf("owner=o&repo=r", parseItemQuery), expected);
-  assertEquals(errorsOf("owner=o&repo=r&path=", parseItemQuery), expected);
+  assertEquals(errorsOf("owner=o&repo=r", parseItemQuery), [
+    ["path", "is required, or collection and slug"],
+  ]);
+  assertEquals(errorsOf("owner=o&repo=r&path=", parseItemQuery), [
+    ["path", "must not be empty"],
+  ]);
 });
 
 /** Whether the message about a query names this parameter. */

@@ -533,7 +533,8 @@ Deno.test("an answer has at most 8 MiB of paths", async () => {
   const { body: { items } } = await list("limit=200&fields=sha", read);
   assertEquals(items.length, 200);
   const dated = list("limit=1&sort=lastChanged.date", source.read());
-  await rejects(dated, "collection-too-large");
+  const { detail } = await rejects(dated, "collection-too-large");
+  assert(detail.includes("leave out the sort"), detail);
   const sitemap = "format=sitemap&linkTemplate=https://example.org/{slug}";
   await rejects(list(sitemap, read), "collection-too-large");
 });

@@ -7,9 +7,10 @@ import {
   assertInstanceOf,
   assertRejects,
 } from "@std/assert";
-import { CollectionsError } from "../../lib/errors.ts";
+import { CollectionsError, serviceBusy } from "../../lib/errors.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
+import { TimeLimitError } from "../../lib/thread/compute.ts";
 import { TestClock } from "../test_clock.ts";
 import { inlineCompute } from "../thread/inline_compute.ts";
 import { countCalls, replaceCall } from "./file_calls.ts";
@@ -117,6 +118,32 @@ Deno.test("resolve() repeats the failure of a scan during the pause", async () =
   assertEquals(listings.count, count + 1);
 });
 
+Deno.test("resolve() does not repeat that the service was busy", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  using _slow = slowScans(folder, 1_000);
+  folder.compute.answer = () => {
+    throw serviceBusy();
+  };
+  await folder.refuses("service-busy");
+  folder.compute.answer = () => undefined;
+  assertEquals((await folder.resolve()).freshness, "new");
+});
+
+Deno.test("resolve() refuses names that take too long to order", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  folder.compute.answer = () => {
+    throw new TimeLimitError("slow");
+  };
+  await folder.refuses("collection-too-large");
+});
+
+Deno.test("resolve() does not pause for its wait for the thread", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  folder.compute.answer = () => folder.clock.advance(20_000);
+  using _slow = slowScans(folder, 1_000);
+  assertEquals((await folder.resolve()).ref.freshForMs, 21_000 + 4_000);
+});
+
 Deno.test("resolve() scans two folders at once", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   const repos = ["blog", "two", "three", "four"];
@@ -207,6 +234,26 @@ Deno.test("files() keeps its list and charges for it once", async () => {
   assert(joined === first);
   assert(await list() === first);
   assertEquals(charged, [2 * 0.0005]);
+});
+
+Deno.test("files() remembers that a list is too large", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "", "b/c.md": "" });
+  const charged: number[] = [];
+  const charge = (ms: number) => void charged.push(ms);
+  const context = { ...uncharged, charge };
+  // 8 bytes, 33 and the path of each file, and 4 at the end.
+  for (const [maxListBytes, total] of [[88, 2], [87, 0]] as const) {
+    const { root, compute, clock } = folder;
+    const source = new LocalSource({ root, compute, clock, maxListBytes });
+    const query = { owner: "local", repo: "blog", branch: null };
+    const snapshot = await source.resolve(query, uncharged);
+    const list = () => source.files(snapshot, snapshot.commit, context);
+    for (let times = 0; times < 2; times++) {
+      if (total > 0) assertEquals((await list()).length, total);
+      else await assertRejects(list, CollectionsError, "sub-folders");
+    }
+  }
+  assertEquals(charged, [2 * 0.0005, 2 * 0.0005]);
 });
 
 Deno.test("resolve() fails if the root cannot be listed", async () => {

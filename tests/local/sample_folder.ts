@@ -14,7 +14,7 @@ import {
 } from "../../lib/source/source.ts";
 import { GitRepository } from "../github/git_repository.ts";
 import { TestClock } from "../test_clock.ts";
-import { inlineCompute } from "../thread/inline_compute.ts";
+import { WatchedCompute } from "../thread/watched_compute.ts";
 
 /** A client that must not be charged: local reads cost no quota. */
 export const uncharged: RequestContext = {
@@ -32,11 +32,13 @@ export class SampleFolder implements AsyncDisposable {
   /** A minute ahead, so that what was written just now counts as old. */
   readonly clock = new TestClock(Date.now() + 60_000);
 
+  readonly compute = new WatchedCompute();
+
   constructor(readonly root: string, maxEntries: number) {
     this.dir = `${root}/blog`;
     this.source = new LocalSource({
       root,
-      compute: inlineCompute,
+      compute: this.compute,
       clock: this.clock,
       maxEntries,
     });
@@ -78,7 +80,7 @@ export class SampleFolder implements AsyncDisposable {
     snapshot: Snapshot,
     context: RequestContext = uncharged,
   ): Promise<FileList> {
-    return (await this.source.files(snapshot, snapshot.commit, context))!;
+    return await this.source.files(snapshot, snapshot.commit, context);
   }
 
   /** The paths of all files that are listed. */

@@ -2,13 +2,9 @@
 // Git. Lists files and reads files whose bytes still match their ids.
 
 import { Buffer } from "node:buffer";
+import { CollectionsError } from "../../errors.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
-import {
-  bytesFor,
-  type FileList,
-  FileListBuilder,
-  MAX_LIST_BYTES,
-} from "../file_list.ts";
+import { bytesFor, type FileList, FileListBuilder } from "../file_list.ts";
 import {
   hasId,
   orderKey,
@@ -42,8 +38,14 @@ export interface FolderState {
   readonly blobIds: ReadonlyMap<string, string>;
 }
 
-/** Runs the task that orders the entries of a folder. */
-export type Order = (keys: string) => Promise<Uint32Array>;
+/**
+ * Runs the task that orders the entries of a folder by their joined keys.
+ * Resolves to the indices of the entries in order.
+ */
+export type Order = (keys: Uint8Array<ArrayBuffer>) => Promise<Uint32Array>;
+
+/** More would fill the heap of the content thread. */
+const MAX_NAMES_BYTES = 64 << 20;
 
 /**
  * Makes a folder of entries in any order. Reuses the same folder of an earlier
@@ -55,10 +57,23 @@ export async function folderOf(
   previous: FolderState | null,
   order: Order,
 ): Promise<{ id: string; tree: TreeEntries }> {
-  let keys = "";
+  let length = 0;
   for (const [index, entry] of entries.entries()) {
     if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
-    keys += `${orderKey(entry)}\0`;
+    length += Buffer.byteLength(orderKey(entry));
+  }
+  if (length > MAX_NAMES_BYTES) {
+    throw new CollectionsError(
+      "collection-too-large",
+      "The folder cannot be served: the names of one of its folders take " +
+        `more than ${MAX_NAMES_BYTES} bytes.`,
+    );
+  }
+  const keys = Buffer.from(new ArrayBuffer(length));
+  let at = 0;
+  for (const [index, entry] of entries.entries()) {
+    if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+    at += keys.write(orderKey(entry), at);
   }
   const sorted: ScannedEntry[] = [];
   for (const index of await order(keys)) {
@@ -93,26 +108,29 @@ export function entryAt(
 
 /**
  * Lists every file below a folder. Entries in Git's order give paths in byte
- * order. Returns null if the list takes more than {@linkcode MAX_LIST_BYTES}.
+ * order. `files` is null if the list takes more than `maxBytes`. `count` is the number of files that were visited.
  */
 export async function listFiles(
   state: FolderState,
   treeId: string,
-): Promise<FileList | null> {
+  maxBytes: number,
+): Promise<{ files: FileList | null; count: number }> {
   let [count, pathBytes] = [0, 0];
   await visitFiles(state, treeId, (list, index, prefix) => {
     count++;
     pathBytes += prefix.length + list.pathBytes(index).length;
-    return bytesFor(count, pathBytes) <= MAX_LIST_BYTES;
+    return bytesFor(count, pathBytes) <= maxBytes;
   });
-  if (bytesFor(count, pathBytes) > MAX_LIST_BYTES) return null;
+  if (bytesFor(count, pathBytes) > maxBytes) {
+    return { files: null, count };
+  }
   const builder = new FileListBuilder({ count, pathBytes });
   const omitted = await visitFiles(state, treeId, (...of) => {
     builder.addFrom(...of);
     return true;
   });
   builder.omit(omitted);
-  return builder.build();
+  return { files: builder.build(), count };
 }
 
 /**

@@ -8,14 +8,16 @@ import { join } from "@std/path";
 import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, yieldToEventLoop } from "../../work/clock.ts";
+import { SingleFlight } from "../../work/single_flight.ts";
 import {
   branchNotFound,
+  codeOf,
   CollectionsError,
   itemNotFound,
   sourceFailed,
 } from "../../errors.ts";
 import { describeError } from "../../log.ts";
-import type { Compute } from "../../thread/compute.ts";
+import { type Compute, TimeLimitError } from "../../thread/compute.ts";
 import { type FileList, MAX_LIST_BYTES } from "../file_list.ts";
 import { isLfsId, orderTask } from "../git_object_id.ts";
 import type {
@@ -49,13 +51,6 @@ const MAX_PAUSE_MS = 30_000;
  */
 const COST_MS = { name: 0.01, read: 0.04, block: 0.05, listed: 0.0005 };
 
-/** A list to make, and what its processor time is charged with. */
-interface ListQuery {
-  readonly state: FolderState;
-  readonly treeId: string;
-  readonly charge: RequestContext["charge"];
-}
-
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   root: string;
@@ -63,6 +58,8 @@ interface LocalSourceOptions {
   clock: Clock;
   /** The maximum number of files and folders in a repository. */
   maxEntries?: number;
+  /** The maximum size in memory of a list, and of all lists that are kept. */
+  maxListBytes?: number;
 }
 
 /** Serves local folders as they are. */
@@ -70,21 +67,19 @@ export class LocalSource implements Source {
   private readonly folders = new Map<string, WatchedFolder>();
   private readonly scans = pLimit(SCANS_AT_ONCE);
   /** The lists that were used last, by the folder that they are below. */
-  private readonly lists = new LRUCache<TreeEntries, FileList, ListQuery>({
-    maxSize: MAX_LIST_BYTES,
-    sizeCalculation: ({ bytes }) => bytes.length,
-    async fetchMethod(_tree, _before, { context }) {
-      const { state, treeId, charge } = context;
-      const list = await listFiles(state, treeId) ?? undefined;
-      charge((list?.length ?? 0) * COST_MS.listed);
-      return list;
-    },
-  });
+  private readonly lists: LRUCache<TreeEntries, FileList | "too large">;
+  private readonly listing = new SingleFlight<FileList | "too large">();
 
   private readonly gitHistory: GitHistory;
+  private readonly maxListBytes: number;
 
   constructor(private readonly options: LocalSourceOptions) {
     this.gitHistory = new GitHistory(options.clock);
+    this.maxListBytes = options.maxListBytes ?? MAX_LIST_BYTES;
+    this.lists = new LRUCache({
+      maxSize: this.maxListBytes,
+      sizeCalculation: (list) => list === "too large" ? 1 : list.bytes.length,
+    });
   }
 
   /**
@@ -129,11 +124,32 @@ export class LocalSource implements Source {
   readonly tree: Source["tree"] = (...of) =>
     Promise.try(() => this.folderIn(...of).tree);
 
-  readonly files: Source["files"] = async (...of) => {
-    const { state, tree } = this.folderIn(...of);
-    const [, treeId, { charge }] = of;
-    const context = { state, treeId, charge };
-    return await this.lists.fetch(tree, { context }) ?? null;
+  /**
+   * Never resolves to null.
+   * @throws {CollectionsError} collection-too-large, or what
+   * {@linkcode Source.files} throws.
+   */
+  readonly files = async (
+    ...[snapshot, treeId, context]: Parameters<Source["files"]>
+  ): Promise<FileList> => {
+    const { state, tree } = this.folderIn(snapshot, treeId, context);
+    const { lists, maxListBytes } = this;
+    const folder = snapshot.validators;
+    const list = async () => {
+      const { files, count } = await listFiles(state, treeId, maxListBytes);
+      context.charge(count * COST_MS.listed);
+      const list = files ?? "too large";
+      lists.set(tree, list);
+      return list;
+    };
+    const found = lists.get(tree) ??
+      await this.listing.run(`${folder} ${treeId}`, list, context.signal);
+    if (found !== "too large") return found;
+    const why = `a list of its files takes more than ${maxListBytes} bytes`;
+    throw tooLarge(
+      `The folder cannot be listed whole: ${why} of memory. Ask for one of ` +
+        "its sub-folders.",
+    );
   };
 
   /** Folders are in memory and are found by their ids. */
@@ -296,32 +312,46 @@ class WatchedFolder {
     const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
     const work: ScanWork = { names: 0, reads: 0, blocks: 0 };
+    let orderMs = 0;
+    // A scan is for all clients, so it does not wait in the queue of one.
+    const order = async (keys: Uint8Array<ArrayBuffer>) => {
+      const startedAtMs = clock.monotonicMs();
+      const about = {
+        client: LOCAL_OWNER,
+        charge: context.charge,
+        linearIn: keys.length,
+      };
+      return await compute.run(orderTask, { keys }, about).catch((error) => {
+        if (!(error instanceof TimeLimitError)) throw error;
+        const why = "ordering the names of one folder takes too long";
+        throw tooLarge(`The folder "${this.name}" cannot be served: ${why}.`);
+      }).finally(() => orderMs += clock.monotonicMs() - startedAtMs);
+    };
     const read = async () => {
       const branch = await checkedOutBranch(path);
       const state = await scanFolder(path, states[0] ?? null, {
         maxEntries,
         clock,
         work,
-        order: (keys) =>
-          compute.run(orderTask, { keys }, {
-            client: context.client,
-            charge: context.charge,
-            linearIn: keys.length,
-          }),
+        order,
       });
       return { branch, state };
     };
     const [outcome] = await Promise.allSettled([read()]);
     const tookMs = clock.monotonicMs() - startedAtMs;
-    const pauseMs = Math.min(tookMs * PAUSE_FACTOR, MAX_PAUSE_MS);
+    const pauseMs = Math.min((tookMs - orderMs) * PAUSE_FACTOR, MAX_PAUSE_MS);
     this.pausedUntilMs = startedAtMs + tookMs + pauseMs;
     if (isExpired) this.expiredUntilMs = this.pausedUntilMs;
     const { names, reads, blocks } = work;
     const workMs = names * COST_MS.name + reads * COST_MS.read +
       blocks * COST_MS.block;
     context.charge(Math.min(tookMs, workMs));
-    this.failure = outcome.status === "rejected" ? outcome.reason : null;
-    if (outcome.status === "rejected") throw outcome.reason;
+    this.failure = null;
+    if (outcome.status === "rejected") {
+      const { reason } = outcome;
+      if (codeOf(reason) !== "service-busy") this.failure = reason;
+      throw reason;
+    }
 
     const { branch, state } = outcome.value;
     const commit = state.id;
@@ -347,6 +377,9 @@ class WatchedFolder {
     return { ...this.last, freshness: last === null ? "new" : "moved" };
   }
 }
+
+const tooLarge = (detail: string) =>
+  new CollectionsError("collection-too-large", detail);
 
 const LOCAL = { source: "The local folder" };
 
