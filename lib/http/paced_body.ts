@@ -97,8 +97,10 @@ export function pacedBody(
     start: watch,
     async pull(controller) {
       // Writing to many connections must not keep a request waiting. Short
-      // bodies must not wait for long ones.
-      if (sent > 0) await yieldToEventLoop();
+      // bodies must not wait for long ones, nor to be closed.
+      if (sent > 0 && body !== null && sent < body.length) {
+        await yieldToEventLoop();
+      }
       const isSlow =
         (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS >
           sent;

@@ -68,6 +68,12 @@ export function orAborted<T>(
 const SLICE_MS = 3;
 
 /**
+ * Work that may continue does so after two microtasks: that of its promise and
+ * that of {@linkcode yieldToEventLoop}.
+ */
+const TURNS_TO_CONTINUE = 3;
+
+/**
  * The number of cheap steps between two calls of {@linkcode yieldToEventLoop}.
  */
 export const STEPS_PER_YIELD = 256;
@@ -77,11 +83,25 @@ export const STEPS_PER_YIELD = 256;
 /** Work that has yielded, in the order in which it continues. */
 const paused: (() => void)[] = [];
 let sliceStartedAtMs = -Infinity;
+let isSliceDue = false;
 
-function beginSlice() {
+const isSliceOver = () => performance.now() - sliceStartedAtMs >= SLICE_MS;
+
+async function runSlice() {
+  isSliceDue = false;
   sliceStartedAtMs = performance.now();
-  paused.shift()?.();
-  if (paused.length > 0) setTimeout(beginSlice, 0);
+  do {
+    paused.shift()?.();
+    // Lets that work take its next step, which may use up the slice.
+    for (let turns = 0; turns < TURNS_TO_CONTINUE; turns++) await null;
+  } while (paused.length > 0 && !isSliceOver());
+  if (paused.length > 0) requireSlice();
+}
+
+function requireSlice() {
+  if (isSliceDue) return;
+  isSliceDue = true;
+  setTimeout(runSlice, 0);
 }
 
 /**
@@ -91,10 +111,10 @@ function beginSlice() {
  * @throws the signal's reason if it is aborted.
  */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
-  if (performance.now() - sliceStartedAtMs >= SLICE_MS) {
+  if (isSliceOver()) {
     await new Promise<void>((resolve) => {
       paused.push(resolve);
-      if (paused.length === 1) setTimeout(beginSlice, 0);
+      requireSlice();
     });
   }
   signal?.throwIfAborted();

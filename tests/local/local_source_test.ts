@@ -191,6 +191,27 @@ Deno.test("resolve() charges the request that starts a scan", async () => {
   assertEquals(await resolve(), 0.25, "at most the time of the scan");
 });
 
+Deno.test("resolve() keeps two folders of the maximum size", async () => {
+  await using folder = await makeSampleFolder({
+    "a.md": "",
+    "b.md": "",
+    "../c/a.md": "",
+    "../c/b.md": "",
+    "../d/a.md": "",
+  }, 2);
+  const freshnessOf = async (repo: string) =>
+    (await folder.resolve({ repo })).freshness;
+  for (const repo of ["blog", "c"]) {
+    assertEquals(await freshnessOf(repo), "new");
+  }
+  for (const repo of ["blog", "c"]) {
+    assertEquals(await freshnessOf(repo), "fresh");
+  }
+  assertEquals(await freshnessOf("d"), "new");
+  assertEquals(await freshnessOf("c"), "fresh");
+  assertEquals(await freshnessOf("blog"), "new");
+});
+
 Deno.test("resolve() finds folders by name alone, an exact one first", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   await Deno.mkdir(`${folder.root}/Blog`);

@@ -28,6 +28,11 @@ import {
   type ScannedEntry,
 } from "./folder_state.ts";
 
+/**
+ * The time to find a real path grows with the square of its levels: 0.2 ms for
+ * 64, 100 ms for 2,000 (Deno 2.9.6).
+ */
+const MAX_LEVELS = 64;
 /** How often a file is read if it changes while it is read. */
 const MAX_TRIES = 3;
 /**
@@ -59,7 +64,8 @@ export const isServedName = (name: string) =>
  * `maxEntries` limits the number of files and folders. A folder counts once for
  * each level below the root. A large file counts once for each block. So this
  * limits the whole work. The scan adds what it does to `work`.
- * @throws {CollectionsError} collection-too-large past `maxEntries`.
+ * @throws {CollectionsError} collection-too-large past `maxEntries` or
+ * {@linkcode MAX_LEVELS}.
  * @throws {Deno.errors.NotFound} if there is no such folder or it is a link.
  * @throws any other error of reading the folder or of `order`.
  */
@@ -77,17 +83,18 @@ export async function scanFolder(
   const blobIds = new Map<string, string>();
   const startedAtMs = clock.now();
   let counted = 0;
+  const tooLarge = (why: string) =>
+    new CollectionsError(
+      "collection-too-large",
+      `The folder "${basename(path)}" cannot be served: ${why}.`,
+    );
   const count = (entries: number) => {
     counted += entries;
     if (counted <= maxEntries) return;
-    const what = `The folder "${basename(path)}" cannot be served`;
     const why = `it holds more than ${maxEntries} files and folders`;
     const how =
       "where each level of a deep folder and each 64 KiB of a large file count";
-    throw new CollectionsError(
-      "collection-too-large",
-      `${what}: ${why}, ${how}.`,
-    );
+    throw tooLarge(`${why}, ${how}`);
   };
 
   /**
@@ -95,6 +102,9 @@ export async function scanFolder(
    * read.
    */
   const scan = async (at: CheckedPath, level: number): Promise<FoundFolder> => {
+    if (level > MAX_LEVELS) {
+      throw tooLarge(`it has folders more than ${MAX_LEVELS} levels below it`);
+    }
     // The time to check a path grows with its levels. The folder above has
     // counted the name.
     count(Math.max(0, level - 1));

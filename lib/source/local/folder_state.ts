@@ -2,7 +2,6 @@
 // Git. Lists files and reads files whose bytes still match their ids.
 
 import { Buffer } from "node:buffer";
-import { CollectionsError } from "../../errors.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
 import { bytesFor, type FileList, FileListBuilder } from "../file_list.ts";
 import {
@@ -44,9 +43,6 @@ export interface FolderState {
  */
 export type Order = (keys: Uint8Array<ArrayBuffer>) => Promise<Uint32Array>;
 
-/** More would fill the heap of the content thread. */
-const MAX_NAMES_BYTES = 64 << 20;
-
 /**
  * Makes a folder of entries in any order. Reuses the same folder of an earlier
  * scan.
@@ -61,13 +57,6 @@ export async function folderOf(
   for (const [index, entry] of entries.entries()) {
     if (index % STEPS_PER_YIELD === 0) await yieldToEventLoop();
     length += Buffer.byteLength(orderKey(entry));
-  }
-  if (length > MAX_NAMES_BYTES) {
-    throw new CollectionsError(
-      "collection-too-large",
-      "The folder cannot be served: the names of one of its folders take " +
-        `more than ${MAX_NAMES_BYTES} bytes.`,
-    );
   }
   const keys = Buffer.from(new ArrayBuffer(length));
   let at = 0;

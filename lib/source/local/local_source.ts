@@ -51,6 +51,11 @@ const MAX_PAUSE_MS = 30_000;
  */
 const COST_MS = { name: 0.01, read: 0.04, block: 0.05, listed: 0.0005 };
 
+/** A file takes up to 300 bytes of memory. */
+const MAX_ENTRIES = 250_000;
+/** How many of the largest folders are kept in memory. */
+const MAX_KEPT = 2;
+
 interface LocalSourceOptions {
   /** The folder whose sub-folders are served. */
   root: string;
@@ -64,7 +69,8 @@ interface LocalSourceOptions {
 
 /** Serves local folders as they are. */
 export class LocalSource implements Source {
-  private readonly folders = new Map<string, WatchedFolder>();
+  /** The folders that were used last, by their names. */
+  private readonly folders: LRUCache<string, WatchedFolder>;
   private readonly scans = pLimit(SCANS_AT_ONCE);
   /** The lists that were used last, by the folder that they are below. */
   private readonly lists: LRUCache<TreeEntries, FileList | "too large">;
@@ -75,6 +81,11 @@ export class LocalSource implements Source {
 
   constructor(private readonly options: LocalSourceOptions) {
     this.gitHistory = new GitHistory(options.clock);
+    const { maxEntries = MAX_ENTRIES } = options;
+    this.folders = new LRUCache({
+      maxSize: MAX_KEPT * (1 + maxEntries),
+      sizeCalculation: ({ entries }) => 1 + entries,
+    });
     this.maxListBytes = options.maxListBytes ?? MAX_LIST_BYTES;
     this.lists = new LRUCache({
       maxSize: this.maxListBytes,
@@ -103,6 +114,11 @@ export class LocalSource implements Source {
       this.folders.delete(folder.name);
       throw localFolderNotFound(repo);
     });
+    if (found.freshness === "new" || found.freshness === "moved") {
+      // The size of a value is counted when it is set.
+      this.folders.delete(folder.name);
+      this.folders.set(folder.name, folder);
+    }
     if (branch !== null && branch !== found.branch && branch !== "HEAD") {
       throw branchNotFound(branch, found.branch);
     }
@@ -255,6 +271,8 @@ class WatchedFolder {
    * older state can finish after the next scan.
    */
   states: readonly FolderState[] = [];
+  /** The number of files and folders of the last scan. */
+  entries = 0;
   private last: Omit<FoundRef, "freshness"> | null = null;
   private scanning: Promise<FoundRef> | null = null;
   /** The error of the last scan. Null if it succeeded. */
@@ -307,7 +325,7 @@ class WatchedFolder {
 
   private async scan(context: RequestContext): Promise<FoundRef> {
     const { last, path, states } = this;
-    const { compute, clock, maxEntries = 1_000_000 } = this.options;
+    const { compute, clock, maxEntries = MAX_ENTRIES } = this.options;
     const isExpired = last?.ref.checkedAtMs === 0;
     const startedAtMs = clock.monotonicMs();
     const checkedAtMs = clock.now();
@@ -353,6 +371,7 @@ class WatchedFolder {
       throw reason;
     }
 
+    this.entries = names;
     const { branch, state } = outcome.value;
     const commit = state.id;
     const older = states.find(({ id }) => id !== commit);
