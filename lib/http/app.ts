@@ -194,8 +194,15 @@ async function respond(
   routes: readonly Route[],
   next: (state: State) => Promise<Response>,
 ): Promise<Response> {
-  const { config, underWay } = services;
+  const { clock, config, underWay } = services;
   const { method } = request;
+  const waitForTurn = async () => {
+    const client = clientOf(request, info, config);
+    const waitMs = underWay.delayOf(client, clock.monotonicMs());
+    if (waitMs > 0) await clock.sleep(waitMs);
+  };
+  // Nothing else is done before.
+  if (method !== "POST") await waitForTurn();
   const context = new HttpContext(request, info, services);
   const state = { context, services };
   // Fresh folds repeated slashes, and ignores one at the end.
@@ -208,11 +215,16 @@ async function respond(
   const methods = route?.methods ?? READ_METHODS;
   const allow = methods.join(", ");
   let response: Response;
+  let isCounted = false;
   try {
     // Other requests from the same address must not block a signed delivery.
     const isDelivery = isEnabled && method === "POST" &&
       methods.includes("POST");
-    if (!isDelivery) underWay.add(context.client, info);
+    if (!isDelivery) {
+      if (method === "POST") await waitForTurn();
+      underWay.add(context.client, info);
+      isCounted = true;
+    }
     context.check(() => checkHost(request, config));
     context.route = route?.pattern ?? "none";
     if (method === "OPTIONS") {
@@ -256,7 +268,8 @@ async function respond(
     client: () => context.client,
   });
   if (method === "HEAD") return await withoutBody(response);
-  if (response.body === null || context.isPaced) return response;
+  const { body } = response;
+  if (body === null || context.isPaced || !isCounted) return response;
   // Only a streamed response reports when it was sent.
   return new Response(context.pace(await response.bytes()), {
     status,

@@ -3,6 +3,7 @@
 // carries 200 requests on one connection.
 
 import { CollectionsError } from "../errors.ts";
+import { RecentMap } from "../work/recent_map.ts";
 
 const MAX_PER_CLIENT = 1_000;
 /**
@@ -13,9 +14,19 @@ const MAX_PER_CLIENT = 1_000;
  */
 const SAMPLED = { oneIn: 64, upTo: 512 };
 
+/**
+ * A client starts 32 requests that are not cached at once and then 1,000 a
+ * second. Its other requests wait. Otherwise a flood of cheap requests keeps
+ * Deno 2.9.6 from noticing which responses were sent and from freeing them.
+ */
+const STARTS = { intervalMs: 1, aheadMs: 31 };
+const MAX_STARTING = 10_000;
+
 /** Counts requests under way by client. */
 export class UnderWay {
   private readonly counts = new Map<string, number>();
+  /** When the next request of a client starts, by the monotonic clock. */
+  private readonly starts = new RecentMap<number>(MAX_STARTING);
   /** Number of clients whose requests are no longer sampled. */
   private crowded = 0;
 
@@ -24,6 +35,16 @@ export class UnderWay {
   /** Returns an estimate of the requests that a client has under way. */
   countOf(client: string): number {
     return this.counts.get(client) ?? 0;
+  }
+
+  /**
+   * Returns how many ms a request must wait before it starts. Call it once for
+   * each request that is not served from the cache.
+   */
+  delayOf(client: string, nowMs: number): number {
+    const startsAtMs = Math.max(nowMs, this.starts.get(client) ?? 0);
+    this.starts.set(client, startsAtMs + STARTS.intervalMs);
+    return Math.max(0, startsAtMs - nowMs - STARTS.aheadMs);
   }
 
   /**

@@ -163,3 +163,20 @@ Deno.test("a preview answers loopback hosts and pages only", async () => {
     assertEquals((await response.json()).errors[0].parameter, "Host");
   }
 });
+
+Deno.test("the OpenAPI document of another host costs a miss", async () => {
+  await using service = await startService({
+    env: { MISSES_PER_MINUTE: "2" },
+  });
+  const statusOf = async (host: string) => {
+    const url = `http://${host}.test/api/openapi.json`;
+    const response = await service.send(url);
+    const text = await response.text();
+    if (response.ok) assert(text.includes(`http://${host}.test/`));
+    return response.status;
+  };
+  const hosts = ["one", "one", "two", "two", "one", "three", "one"];
+  const statuses: number[] = [];
+  for (const host of hosts) statuses.push(await statusOf(host));
+  assertEquals(statuses, [200, 200, 200, 200, 200, 429, 200]);
+});

@@ -40,6 +40,41 @@ Deno.test("UnderWay refuses a client past 1,000 until some end", async () => {
   underWay.add("a", infoOf());
 });
 
+Deno.test("UnderWay delays a client past 32, by a request a ms", () => {
+  const underWay = new UnderWay();
+  const delays = (count: number, nowMs: number) =>
+    Array.from({ length: count }, () => underWay.delayOf("a", nowMs));
+  assertEquals(delays(32, 1_000), Array(32).fill(0));
+  assertEquals(delays(3, 1_000), [1, 2, 3]);
+  assertEquals(underWay.delayOf("b", 1_000), 0);
+  // Ten more may start after ten ms, of which three have.
+  assertEquals(delays(9, 1_010), [0, 0, 0, 0, 0, 0, 0, 1, 2]);
+  assertEquals(delays(33, 2_000), [...Array(32).fill(0), 1]);
+});
+
+Deno.test("only requests that are not cached wait for their turn", async () => {
+  await using site = await startSite({ "posts/a.md": "" });
+  const { service } = site;
+  await service.list();
+  const waits: number[] = [];
+  service.clock.sleep = (ms) => {
+    waits.push(ms);
+    return Promise.resolve();
+  };
+  const sendAll = (path: string, method: string) =>
+    Promise.all(Array.from({ length: 40 }, async () => {
+      const response = await service.send(path, { method });
+      await response.body?.cancel();
+    }));
+  await sendAll(listPath(), "GET");
+  assertEquals(waits, []);
+  await sendAll("/problems/source-failed", "GET");
+  // The list was the first.
+  assertEquals(waits, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  await sendAll("/problems/source-failed", "POST");
+  assertEquals(waits.length, 49);
+});
+
 Deno.test("UnderWay does not ask a refused request when it was sent", () => {
   const underWay = new UnderWay();
   for (let n = 0; n < 1_000; n++) underWay.add("a", infoOf());

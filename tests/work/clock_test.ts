@@ -28,6 +28,21 @@ Deno.test("yieldToEventLoop() lets one work go on at a time", async () => {
   assert(slices.every((slice) => slice.length <= 2), slices.join());
 });
 
+Deno.test("yieldToEventLoop() lets short work share a slice", async () => {
+  using ticks = useTicks();
+  const events: string[] = [];
+  using _others = onTurns(() => events.at(-1) !== "-" && events.push("-"));
+  await yieldToEventLoop();
+  ticks.pass(3);
+  await Promise.all(Array.from({ length: 20 }, async () => {
+    await yieldToEventLoop();
+    ticks.pass(0.25);
+    events.push("a");
+  }));
+  const slices = events.join("").split("-").filter((slice) => slice !== "");
+  assertEquals(slices.map((slice) => slice.length), [12, 8]);
+});
+
 Deno.test("yieldToEventLoop() goes on at once within a slice", async () => {
   using ticks = useTicks();
   let turns = 0;

@@ -144,6 +144,38 @@ async function holdStreams(
   }));
 }
 
+/** Connections that are kept, each of which reads a page again and again. */
+async function keepAsking(
+  attacker: Attacker,
+  { connections, forMs }: {
+    readonly connections: number;
+    readonly forMs: number;
+  },
+  target: string,
+): Promise<void> {
+  const endsAtMs = performance.now() + forMs;
+  const headers = { ...attacker.address, connection: "keep-alive" };
+  const decoder = new TextDecoder("latin1");
+  await Promise.all(many(connections, async () => {
+    using connection = await openHttp1(attacker.port, attacker.signal);
+    const buffer = new Uint8Array(64 << 10);
+    while (performance.now() < endsAtMs && !attacker.signal.aborted) {
+      await writeRequest(connection, attacker.port, { target, headers });
+      let text = "";
+      let bytes = Infinity;
+      while (text.length < bytes) {
+        const count = await connection.read(buffer);
+        if (count === null) return;
+        text += decoder.decode(buffer.subarray(0, count));
+        const [head = "", ...body] = text.split("\r\n\r\n");
+        const length = /^content-length: (\d+)/im.exec(head)?.[1];
+        if (body.length > 0) bytes = head.length + 4 + Number(length);
+      }
+      attacker.count(text.slice(9, 12));
+    }
+  })).catch(() => attacker.count("connection closed"));
+}
+
 /** A delivery as GitHub sends it. */
 function delivery(
   body: string,
@@ -262,6 +294,31 @@ export const CONNECTION_ROWS: readonly Row[] = [
     },
   },
   SIGNED_AGAIN,
+  {
+    // A page that costs no miss.
+    name: "public-pages",
+    attacker: "anybody",
+    attack: async (attacker, { list }) => {
+      const page = "/problems/service-busy";
+      const options = { connections: 600, forMs: 8_000 };
+      const asking = keepAsking(attacker, options, page);
+      await attacker.wait(2_000);
+      await attacker.bystander("another client's list", list({ limit: 7 }), {
+        withinMs: 3_000,
+      });
+      await asking;
+    },
+  },
+  {
+    // The document has the address of the service, which a client can name.
+    name: "openapi-hosts",
+    attacker: "anybody",
+    attack: (attacker) =>
+      attacker.flood({ times: 3_000, atOnce: 100 }, (n) => ({
+        target: "/api/openapi.json",
+        headers: { host: `h${n}.example`, "accept-encoding": "gzip" },
+      })),
+  },
   {
     // Bodies without a valid signature that stand still, while a signed one
     // comes.

@@ -435,6 +435,19 @@ export const NAME_ROWS: readonly Row[] = [
       })),
   },
   {
+    // To find the real path of a file takes longer the deeper it is.
+    name: "deep-local-folder",
+    attacker: "author",
+    folder: () =>
+      many(
+        300,
+        (n) => [`posts/${"d/".repeat(700)}${n}.md`, `${n}\n`] as const,
+      ),
+    attack: async (attacker, { list }) => {
+      await attacker.send(list());
+    },
+  },
+  {
     // The folder is looked at again at most once a second.
     name: "local-folder",
     attacker: "author",
