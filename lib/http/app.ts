@@ -196,13 +196,6 @@ async function respond(
 ): Promise<Response> {
   const { clock, config, underWay } = services;
   const { method } = request;
-  const waitForTurn = async () => {
-    const client = clientOf(request, info, config);
-    const waitMs = underWay.delayOf(client, clock.monotonicMs());
-    if (waitMs > 0) await clock.sleep(waitMs);
-  };
-  // Nothing else is done before.
-  if (method !== "POST") await waitForTurn();
   const context = new HttpContext(request, info, services);
   const state = { context, services };
   // Fresh folds repeated slashes, and ignores one at the end.
@@ -221,9 +214,10 @@ async function respond(
     const isDelivery = isEnabled && method === "POST" &&
       methods.includes("POST");
     if (!isDelivery) {
-      if (method === "POST") await waitForTurn();
       underWay.add(context.client, info);
       isCounted = true;
+      const waitMs = underWay.delayOf(context.client, clock.monotonicMs());
+      if (waitMs > 0) await clock.sleep(waitMs, context.signal);
     }
     context.check(() => checkHost(request, config));
     context.route = route?.pattern ?? "none";

@@ -38,11 +38,14 @@ export class UnderWay {
   }
 
   /**
-   * Returns how many ms a request must wait before it starts. Call it once for
-   * each request that is not served from the cache.
+   * Returns how many ms a request must wait before it starts: as long as
+   * {@linkcode MAX_PER_CLIENT} others take at most, since those that have left
+   * do not count. Call it once for each request that is not cached.
    */
   delayOf(client: string, nowMs: number): number {
-    const startsAtMs = Math.max(nowMs, this.starts.get(client) ?? 0);
+    const latestMs = nowMs + MAX_PER_CLIENT * STARTS.intervalMs;
+    const turnMs = Math.max(nowMs, this.starts.get(client) ?? 0);
+    const startsAtMs = Math.min(turnMs, latestMs);
     this.starts.set(client, startsAtMs + STARTS.intervalMs);
     return Math.max(0, startsAtMs - nowMs - STARTS.aheadMs);
   }

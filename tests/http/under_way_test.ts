@@ -50,6 +50,8 @@ Deno.test("UnderWay delays a client past 32, by a request a ms", () => {
   // Ten more may start after ten ms, of which three have.
   assertEquals(delays(9, 1_010), [0, 0, 0, 0, 0, 0, 0, 1, 2]);
   assertEquals(delays(33, 2_000), [...Array(32).fill(0), 1]);
+  // However many have left, it is as many as may be under way.
+  assertEquals(Math.max(...delays(5_000, 3_000)), 1_000 - 31);
 });
 
 Deno.test("only requests that are not cached wait for their turn", async () => {
@@ -73,6 +75,28 @@ Deno.test("only requests that are not cached wait for their turn", async () => {
   assertEquals(waits, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
   await sendAll("/problems/source-failed", "POST");
   assertEquals(waits.length, 49);
+});
+
+Deno.test("a request that waits for its turn counts until it leaves", async () => {
+  await using site = await startSite({});
+  const { service } = site;
+  const leaving = new AbortController();
+  const waiting = Promise.withResolvers<void>();
+  service.clock.sleep = (_ms, signal) =>
+    new Promise((_, reject) => {
+      signal!.addEventListener("abort", () => reject(signal!.reason));
+      waiting.resolve();
+    });
+  const url = `http://${CLIENT}:${service.listen()}/problems/source-failed`;
+  const responses = Array.from(
+    { length: 33 },
+    () => fetch(url, { signal: leaving.signal }).then((r) => r.text()),
+  );
+  await waiting.promise;
+  await untilCount(service, 1);
+  leaving.abort();
+  await Promise.allSettled(responses);
+  await untilCount(service, 0);
 });
 
 Deno.test("UnderWay does not ask a refused request when it was sent", () => {

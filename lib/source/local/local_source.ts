@@ -114,8 +114,9 @@ export class LocalSource implements Source {
       this.folders.delete(folder.name);
       throw localFolderNotFound(repo);
     });
-    if (found.freshness === "new" || found.freshness === "moved") {
-      // The size of a value is counted when it is set.
+    if (found.freshness !== "fresh") {
+      // The size of a value is counted when it is set. Another folder's scan
+      // may have dropped this one.
       this.folders.delete(folder.name);
       this.folders.set(folder.name, folder);
     }
