@@ -96,27 +96,23 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
   const input = data.input as never;
   let moved: ArrayBuffer[] = [];
   let forgottenBytes = 0;
-  const fail = (error: unknown) => {
-    if (isHeapFull()) return reply({ isHeapFull: true });
-    if (error instanceof TimeLimitError && data.limitMs !== LIMIT_MS.long) {
-      return reply({ overLimit: input }, moved);
-    }
-    reply(replyOf(error));
-  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const run = await load();
     if (data.limitMs === 0) return reply({ output: null });
     moved = moveInput?.(input) ?? [];
-    // A full heap stops this function without an error. So does a time limit
-    // that passes just when the work ends.
-    timer = setTimeout(() => fail(new TimeLimitError("The time was up")));
+    // A full heap stops this function without an error.
+    timer = setTimeout(() => reply({ isHeapFull: true }));
     const output = run(input, paceOf(data.limitMs));
     if (data.task === forgetTask.name) forgottenBytes = Number(output);
     if (isHeapFull()) return reply({ isHeapFull: true });
     reply({ output }, moveOutput?.(output));
   } catch (error) {
-    fail(error);
+    if (isHeapFull()) return reply({ isHeapFull: true });
+    if (error instanceof TimeLimitError && data.limitMs !== LIMIT_MS.long) {
+      return reply({ overLimit: input }, moved);
+    }
+    reply(replyOf(error));
   } finally {
     clearTimeout(timer);
   }

@@ -27,3 +27,14 @@ Deno.test("paceOf() tells slow work from idle work", { ignore }, () => {
   assertThrows(() => paceOf(LIMIT_MS.first).within(wait), TimeLimitError);
   assertEquals(paceOf(LIMIT_MS.first).within(() => 1), 1);
 });
+
+Deno.test("paceOf() stops work that ends in native code", () => {
+  const text = JSON.stringify(Array(3_000_000).fill(1.5));
+  for (let n = 0; n < 3; n++) {
+    assertThrows(
+      // It takes some 100 ms.
+      () => paceOf(10).within(() => JSON.parse(text)),
+      TimeLimitError,
+    );
+  }
+});
