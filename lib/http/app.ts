@@ -16,7 +16,7 @@ import {
   requestKey,
 } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
-import { errorResponse, problemResponse } from "./problems.ts";
+import { errorResponse } from "./problems.ts";
 import {
   type Bytes,
   COMMON_HEADERS,
@@ -216,8 +216,7 @@ async function respond(
     if (!isDelivery) {
       underWay.add(context.client, info);
       isCounted = true;
-      const waitMs = underWay.delayOf(context.client, clock.monotonicMs());
-      if (waitMs > 0) await clock.sleep(waitMs, context.signal);
+      await underWay.turnOf(context, clock);
     }
     context.check(() => checkHost(request, config));
     context.route = route?.pattern ?? "none";
@@ -235,13 +234,16 @@ async function respond(
           method: method.slice(0, 20),
         });
       }
+      // Fresh would parse the whole address.
+      if (route === undefined) throw problem("route-not-found", {});
       response = await next(state);
     }
   } catch (error) {
     // Fresh throws a URIError for a malformed escape in the path.
     const isUnknown = error instanceof URIError;
-    response = problemResponse(
+    response = await errorResponse(
       isUnknown ? problem("route-not-found", {}) : error,
+      request,
       state,
     );
   }

@@ -20,12 +20,20 @@ export function hasValidHost({ headers }: Request): boolean {
   return host === null || HOST.test(host);
 }
 
+/** No route has a longer address. To parse one takes ms for 60 kB. */
+const MAX_ADDRESS_LENGTH = 2_000;
+
 /**
- * Returns the address of a request without its query, which may be long.
- * Returns null if it cannot be parsed.
+ * Returns the address of a request without its query, which may be long. The
+ * path of an address that is too long for any route is another one that no
+ * route has. Returns null if it cannot be parsed.
  */
-export const addressOf = ({ url }: Request): URL | null =>
-  URL.parse(url.split("?", 1)[0]!);
+export function addressOf({ url }: Request): URL | null {
+  const address = url.split("?", 1)[0]!;
+  if (address.length <= MAX_ADDRESS_LENGTH) return URL.parse(address);
+  const pathAt = address.indexOf("/", "https://".length);
+  return URL.parse(`${address.slice(0, pathAt)}/too-long`);
+}
 
 /**
  * Checks the host of a request. A preview accepts only loopback names.

@@ -3,6 +3,8 @@
 // carries 200 requests on one connection.
 
 import { CollectionsError } from "../errors.ts";
+import type { RequestContext } from "../source/source.ts";
+import { type Clock, nextInTurn } from "../work/clock.ts";
 import { RecentMap } from "../work/recent_map.ts";
 
 const MAX_PER_CLIENT = 1_000;
@@ -27,6 +29,10 @@ export class UnderWay {
   private readonly counts = new Map<string, number>();
   /** When the next request of a client starts, by the monotonic clock. */
   private readonly starts = new RecentMap<number>(MAX_STARTING);
+  /**
+   * The requests of a client that wait until the one before them has started.
+   */
+  private readonly queues = new Map<string, (() => void)[]>();
   /** Number of clients whose requests are no longer sampled. */
   private crowded = 0;
 
@@ -38,16 +44,34 @@ export class UnderWay {
   }
 
   /**
-   * Returns how many ms a request must wait before it starts: as long as
-   * {@linkcode MAX_PER_CLIENT} others take at most, since those that have left
-   * do not count. Call it once for each request that is not cached.
+   * Resolves when a counted request may start. Those past {@linkcode STARTS}
+   * wait for as long as {@linkcode MAX_PER_CLIENT} others take at most, since
+   * those that have left do not count. Then a client's requests start one by
+   * one, between the work of others: Deno 2.9.6 would start all that have
+   * arrived in one go, and one with an address of 60 kB takes about 1 ms.
+   * @throws the signal's reason if it is aborted.
    */
-  delayOf(client: string, nowMs: number): number {
+  async turnOf(
+    context: Pick<RequestContext, "client" | "signal">,
+    clock: Pick<Clock, "monotonicMs" | "sleep">,
+  ): Promise<void> {
+    const { client } = context;
+    const nowMs = clock.monotonicMs();
     const latestMs = nowMs + MAX_PER_CLIENT * STARTS.intervalMs;
-    const turnMs = Math.max(nowMs, this.starts.get(client) ?? 0);
-    const startsAtMs = Math.min(turnMs, latestMs);
+    const dueMs = Math.max(nowMs, this.starts.get(client) ?? 0);
+    const startsAtMs = Math.min(dueMs, latestMs);
     this.starts.set(client, startsAtMs + STARTS.intervalMs);
-    return Math.max(0, startsAtMs - nowMs - STARTS.aheadMs);
+    const waitMs = startsAtMs - nowMs - STARTS.aheadMs;
+    if (waitMs > 0) await clock.sleep(waitMs, context.signal);
+    if (this.countOf(client) <= 1) return;
+    const others = this.queues.get(client);
+    if (others === undefined) this.queues.set(client, []);
+    else await new Promise<void>((resolve) => others.push(resolve));
+    await nextInTurn();
+    const queue = this.queues.get(client)!;
+    if (queue.length === 0) this.queues.delete(client);
+    else queue.shift()!();
+    context.signal?.throwIfAborted();
   }
 
   /**

@@ -68,10 +68,10 @@ export function orAborted<T>(
 const SLICE_MS = 3;
 
 /**
- * Work that may continue does so after two microtasks: that of its promise and
- * that of {@linkcode yieldToEventLoop}.
+ * Work that may continue does so after one microtask for its promise and one
+ * for each function that waits for it.
  */
-const TURNS_TO_CONTINUE = 3;
+const TURNS_TO_CONTINUE = 6;
 
 /**
  * The number of cheap steps between two calls of {@linkcode yieldToEventLoop}.
@@ -111,11 +111,17 @@ function requireSlice() {
  * @throws the signal's reason if it is aborted.
  */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
-  if (isSliceOver()) {
-    await new Promise<void>((resolve) => {
-      paused.push(resolve);
-      requireSlice();
-    });
-  }
+  if (isSliceOver()) await nextInTurn();
   signal?.throwIfAborted();
+}
+
+/**
+ * Lets all work that has yielded continue first, and other ready tasks unless
+ * the current slice lasts.
+ */
+export function nextInTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    paused.push(resolve);
+    requireSlice();
+  });
 }

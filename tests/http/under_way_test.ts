@@ -8,6 +8,7 @@ import { randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type TestService } from "../service.ts";
 import { startSite } from "../site.ts";
 import { gzipReady } from "./freshness_of.ts";
+import { onTurns, useTicks } from "../work/time_slices.ts";
 import { openStreams } from "./h2_streams.ts";
 
 const CLIENT = "127.0.0.1";
@@ -40,18 +41,77 @@ Deno.test("UnderWay refuses a client past 1,000 until some end", async () => {
   underWay.add("a", infoOf());
 });
 
-Deno.test("UnderWay delays a client past 32, by a request a ms", () => {
+Deno.test("UnderWay delays a client past 32, by a request a ms", async () => {
   const underWay = new UnderWay();
-  const delays = (count: number, nowMs: number) =>
-    Array.from({ length: count }, () => underWay.delayOf("a", nowMs));
-  assertEquals(delays(32, 1_000), Array(32).fill(0));
-  assertEquals(delays(3, 1_000), [1, 2, 3]);
-  assertEquals(underWay.delayOf("b", 1_000), 0);
+  const delays = async (count: number, nowMs: number, client = "a") => {
+    const waits: number[] = [];
+    for (let sent = 0; sent < count; sent++) {
+      let waitMs = 0;
+      const sleep = async (ms: number) => void (waitMs = await ms);
+      const clock = { monotonicMs: () => nowMs, sleep };
+      await underWay.turnOf({ client, signal: undefined }, clock);
+      waits.push(waitMs);
+    }
+    return waits;
+  };
+  assertEquals(await delays(32, 1_000), Array(32).fill(0));
+  assertEquals(await delays(3, 1_000), [1, 2, 3]);
+  assertEquals(await delays(1, 1_000, "b"), [0]);
   // Ten more may start after ten ms, of which three have.
-  assertEquals(delays(9, 1_010), [0, 0, 0, 0, 0, 0, 0, 1, 2]);
-  assertEquals(delays(33, 2_000), [...Array(32).fill(0), 1]);
+  assertEquals(await delays(9, 1_010), [0, 0, 0, 0, 0, 0, 0, 1, 2]);
+  assertEquals(await delays(33, 2_000), [...Array(32).fill(0), 1]);
   // However many have left, it is as many as may be under way.
-  assertEquals(Math.max(...delays(5_000, 3_000)), 1_000 - 31);
+  assertEquals(Math.max(...await delays(1_100, 3_000)), 1_000 - 31);
+});
+
+/** A request that starts in its turn and then takes a ms. */
+function startsInTurn(underWay: UnderWay, ticks: ReturnType<typeof useTicks>) {
+  const clock = {
+    monotonicMs: () => 0,
+    sleep: () => Promise.reject(new Error("no request sleeps")),
+  };
+  return async (client: string, events: string[], signal?: AbortSignal) => {
+    underWay.add(client, infoOf());
+    await underWay.turnOf({ client, signal }, clock);
+    ticks.pass(1);
+    events.push(client);
+  };
+}
+
+Deno.test("UnderWay starts the requests of a client one by one", async () => {
+  using ticks = useTicks();
+  const events: string[] = [];
+  const send = startsInTurn(new UnderWay(), ticks);
+  using _others = onTurns(() => events.at(-1) !== "-" && events.push("-"));
+  const others = ["b", "b", "c"];
+  const clients = [...Array(29).fill("a"), ...others];
+  await Promise.all(clients.map((client) => send(client, events)));
+  const turns = events.join("").split("-");
+  // The first request of each client starts at once.
+  assertEquals(turns[0], "abc");
+  assert(turns.every((turn) => turn.length <= 4), turns.join());
+  // What others do waits for one request of a client and not for all.
+  assert(events.lastIndexOf("b") < events.indexOf("a", 8), events.join(""));
+});
+
+Deno.test("UnderWay passes on the turn of a request that has left", async () => {
+  using ticks = useTicks();
+  const events: string[] = [];
+  const send = startsInTurn(new UnderWay(), ticks);
+  const leaving = new AbortController();
+  const sent = ["1", "2", "3", "4"].map((_, n) =>
+    send("a", events, n === 1 || n === 2 ? leaving.signal : undefined)
+  );
+  leaving.abort(new Error("left"));
+  const results = await Promise.allSettled(sent);
+  assertEquals(results.map(({ status }) => status), [
+    "fulfilled",
+    "rejected",
+    "rejected",
+    "fulfilled",
+  ]);
+  await send("a", events);
+  assertEquals(events.length, 3);
 });
 
 Deno.test("only requests that are not cached wait for their turn", async () => {

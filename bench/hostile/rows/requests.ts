@@ -68,6 +68,15 @@ const ADDRESS_ROWS: readonly Row[] = [
     ),
   },
   {
+    // A path of 29,000 folders, which no route has.
+    name: "deep-addresses",
+    attacker: "anybody",
+    attack: flood(
+      { times: 50, atOnce: 50 },
+      (n) => `${"/a".repeat(29_000)}/${n}`,
+    ),
+  },
+  {
     // A letter whose marks are in no order, in a parameter that an item does
     // not use.
     name: "unordered-marks",
