@@ -191,6 +191,31 @@ Deno.test("resolve() charges the request that starts a scan", async () => {
   assertEquals(await resolve(), 0.25, "at most the time of the scan");
 });
 
+Deno.test("resolve() does not scan for a client over its limit", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "" });
+  const requireMiss = () => {
+    throw new CollectionsError("too-many-requests", "Try again later.");
+  };
+  const query = { owner: "local", repo: "blog", branch: null };
+  const resolve = async () => {
+    using listings = countCalls("readDir");
+    const { source } = folder;
+    const found = source.resolve(query, { ...uncharged, requireMiss });
+    const code = await found.then(() => "found", ({ code }) => code);
+    return [code, listings.count];
+  };
+  // The first listing is that of the root, to find the folder.
+  assertEquals(await resolve(), ["too-many-requests", 1]);
+  await folder.resolve();
+  assertEquals(await resolve(), ["found", 0]);
+  folder.clock.advance(1_000);
+  assertEquals(await resolve(), ["too-many-requests", 0]);
+  // Another client's scan gives it the folder.
+  const scan = folder.resolve();
+  const [joined] = await Promise.all([resolve(), scan]);
+  assertEquals(joined[0], "found");
+});
+
 Deno.test("resolve() keeps two folders of the maximum size", async () => {
   await using folder = await makeSampleFolder({
     "a.md": "",

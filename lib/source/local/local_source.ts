@@ -2,7 +2,8 @@
 // root is a repository of the owner `local`. Its ids are Git's ids for the
 // files as they are. Bytes are returned only if they hash to the requested id.
 // Names of repositories come from the listing of the root only, so nothing
-// outside the root can be named. Cache misses are not counted.
+// outside the root can be named. A scan is charged its processor time instead
+// of a miss.
 
 import { join } from "@std/path";
 import { LRUCache } from "lru-cache";
@@ -98,7 +99,7 @@ export class LocalSource implements Source {
    * longer fresh. The request that starts a scan is charged for it. The folder
    * has one branch. It is requested by its name, null or `HEAD`.
    * @throws {CollectionsError} repository-not-found, branch-not-found,
-   * collection-too-large or a source failure.
+   * collection-too-large, too-many-requests or a source failure.
    */
   readonly resolve: Source["resolve"] = async (
     { owner, repo, branch },
@@ -295,6 +296,8 @@ class WatchedFolder {
 
   /**
    * Returns the folder's state and scans the folder first if it is not fresh.
+   * @throws {CollectionsError} too-many-requests if the client is over its
+   * limit.
    * @throws what {@linkcode scanFolder} throws.
    */
   async resolve(context: RequestContext): Promise<FoundRef> {
@@ -309,9 +312,12 @@ class WatchedFolder {
     if (this.failure !== null && clock.monotonicMs() < this.pausedUntilMs) {
       throw this.failure;
     }
-    this.scanning ??= this.scans(() => this.scan(context)).finally(() =>
-      this.scanning = null
-    );
+    if (this.scanning === null) {
+      context.requireMiss();
+      this.scanning = this.scans(() => this.scan(context)).finally(() =>
+        this.scanning = null
+      );
+    }
     return await this.scanning;
   }
 
