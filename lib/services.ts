@@ -66,10 +66,10 @@ const FILE_MEMORY = {
   maxWaitMs: 60_000,
 };
 /**
- * What the process should have at most beside its cache. Operators give it 32
+ * What the process should have at most beside its cache. Operators give it 64
  * MiB more, for what it has granted and not yet read.
  */
-const MEMORY_BESIDE_CACHE_BYTES = 480 << 20;
+const MEMORY_BESIDE_CACHE_BYTES = 448 << 20;
 /** With less left than this, caches give up what they need least. */
 const TRIM_BELOW_BYTES = 256 << 20;
 /** With less left than this, large things share half of their memory. */

@@ -12,14 +12,14 @@ import { TestClock, turns } from "../test_clock.ts";
 const MIB = 1 << 20;
 const CACHE_MIB = 16;
 /** Beside its cache the process has this much without being short. */
-const ENOUGH_BYTES = (224 + CACHE_MIB) * MIB;
+const ENOUGH_BYTES = (192 + CACHE_MIB) * MIB;
 /**
  * With this much the heap of a thread and some requests still have room below
- * 480 MiB.
+ * 448 MiB.
  */
-const ENOUGH_FOR_LONG_BYTES = (256 + CACHE_MIB) * MIB;
+const ENOUGH_FOR_LONG_BYTES = (224 + CACHE_MIB) * MIB;
 /** With this much no queue for memory halves its limits. */
-const ENOUGH_FOR_ALL_BYTES = (352 + CACHE_MIB) * MIB;
+const ENOUGH_FOR_ALL_BYTES = (320 + CACHE_MIB) * MIB;
 const HEAP_BYTES = MAX_HEAP_MB * MIB;
 const BLOCK: ObjectKind<number> = { name: "block", sizeOf: (size) => size };
 
