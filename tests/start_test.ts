@@ -35,7 +35,8 @@ async function connects(port: number): Promise<boolean> {
     return true;
   } catch (error) {
     assert(
-      /^Connection(Refused|Reset)$/.test((error as Error).name),
+      /^(ConnectionRefused|ConnectionReset|NotConnected)$/
+        .test((error as Error).name),
       `${error}`,
     );
     return false;
