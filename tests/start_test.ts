@@ -317,22 +317,23 @@ Deno.test("isolates stay under 100 requests to GitHub together", async () => {
     GITHUB_API_URL: gh.apiUrl,
     GITHUB_TOKEN: "secret",
     MISSES_PER_MINUTE: "0",
-    SOURCE_TIMEOUT_MS: "6000",
+    SOURCE_TIMEOUT_MS: "12000",
     TRUST_PROXY: "true",
   };
   await withIsolates(env, async (send) => {
     // Those that the pace of 900 a minute keeps waiting are 503.
-    const statuses = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 300 }, async (_, n) => {
-        const { response } = await send(
+        const { response, isolate } = await send(
           `/api/list-collection-items?owner=octo&repo=site${n}&collection=posts`,
           `10.0.${n >> 4}.${n & 15}`,
         );
         await response.body?.cancel();
-        return response.status;
+        return `${isolate} ${response.status}`;
       }),
     );
-    assert(statuses.includes(200), statuses.join());
+    const served = new Set(answers.filter((answer) => answer.endsWith("200")));
+    assertEquals(served.size, 2);
   });
   const { maxConcurrent } = gh.log;
   // One isolate alone has up to 48.

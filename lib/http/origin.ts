@@ -20,13 +20,13 @@ export function hasValidHost({ headers }: Request): boolean {
   return host === null || HOST.test(host);
 }
 
-/** No route has a longer address. To parse one takes ms for 60 kB. */
+/** No route has a longer address, and a long one takes milliseconds to parse. */
 const MAX_ADDRESS_LENGTH = 2_000;
 
 /**
- * Returns the address of a request without its query, which may be long. The
- * path of an address that is too long for any route is another one that no
- * route has. Returns null if it cannot be parsed.
+ * Returns the address of a request without its query, which may be long. If the
+ * rest is too long for any route, its path is replaced by one that no route
+ * has. Returns null if it cannot be parsed.
  */
 export function addressOf({ url }: Request): URL | null {
   const address = url.split("?", 1)[0]!;
