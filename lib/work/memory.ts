@@ -13,13 +13,18 @@ export function countShared(bytes: number): void {
   new ArrayBuffer(bytes);
 }
 
-/** V8 collects once the buffers that it counts have grown by this much. */
-const PRESSURE_BYTES = 64 << 20;
+/**
+ * V8 collects in short steps once the buffers that it counts exceed a limit. If
+ * they exceed it by over 32 MiB, V8 stops the thread until it is done (heap.cc,
+ * `AllocationLimitOvershotByLargeMargin`).
+ */
+const PRESSURE_BYTES = 16 << 20;
 
 /**
  * Has V8 collect the garbage of this thread soon, in short steps. Otherwise 60
  * MiB of dropped buffers stay for as long as few new objects are made (Deno
- * 2.9.6). The buffer that it allocates is never touched. Never throws.
+ * 2.9.6). Where there is much memory in use, it takes several calls. The buffer
+ * that it allocates is never touched. Never throws.
  */
 export function collectSoon(): void {
   try {

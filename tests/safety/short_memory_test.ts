@@ -69,7 +69,7 @@ Deno.test("caches give up half while memory is short", async () => {
   assert(before.every((bytes, index) => bytes > halves[index]!), `${before}`);
 
   using memory = taking(ENOUGH_BYTES);
-  using collections = countingBlocks(64 * MIB);
+  using collections = countingBlocks(16 * MIB);
   await service.services.everySecond();
   assertEquals(collections.count, 0);
   // Responses may get their gzip coding meanwhile.
