@@ -13,6 +13,7 @@ import {
   checkHost,
   hasValidHost,
   limitOrigins,
+  MAX_ADDRESS_LENGTH,
   requestKey,
 } from "./origin.ts";
 import { pacedBody } from "./paced_body.ts";
@@ -211,8 +212,9 @@ async function respond(
   let isCounted = false;
   try {
     // Other requests from the same address must not block a signed delivery.
+    // Nobody configures a long address for it.
     const isDelivery = isEnabled && method === "POST" &&
-      methods.includes("POST");
+      methods.includes("POST") && request.url.length <= MAX_ADDRESS_LENGTH;
     if (!isDelivery) {
       underWay.add(context.client, info);
       isCounted = true;

@@ -21,7 +21,7 @@ export function hasValidHost({ headers }: Request): boolean {
 }
 
 /** No route has a longer address, and a long one takes milliseconds to parse. */
-const MAX_ADDRESS_LENGTH = 2_000;
+export const MAX_ADDRESS_LENGTH = 2_000;
 
 /**
  * Returns the address of a request without its query, which may be long. If the

@@ -115,7 +115,9 @@ Deno.test("UnderWay passes on the turn of a request that has left", async () => 
 });
 
 Deno.test("only requests that are not cached wait for their turn", async () => {
-  await using site = await startSite({ "posts/a.md": "" });
+  await using site = await startSite({ "posts/a.md": "" }, {
+    env: { GITHUB_WEBHOOK_SECRET: "secret" },
+  });
   const { service } = site;
   await service.list();
   const waits: number[] = [];
@@ -135,6 +137,12 @@ Deno.test("only requests that are not cached wait for their turn", async () => {
   assertEquals(waits, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
   await sendAll("/problems/source-failed", "POST");
   assertEquals(waits.length, 49);
+  const webhook = "/api/webhooks/github";
+  await sendAll(webhook, "POST");
+  assertEquals(waits.length, 49);
+  // GitHub would not send a delivery to a long address.
+  await sendAll(`${webhook}?${"a".repeat(2_000)}`, "POST");
+  assertEquals(waits.length, 89);
 });
 
 Deno.test("a request that waits for its turn counts until it leaves", async () => {

@@ -353,6 +353,17 @@ export const CONNECTION_ROWS: readonly Row[] = [
     },
   },
   {
+    // Deliveries without a valid signature, to addresses that take long to
+    // parse.
+    name: "unsigned-addresses",
+    attacker: "anybody",
+    attack: (attacker) =>
+      attacker.flood({ times: 200, atOnce: 50 }, (n) => ({
+        ...delivery("x", UNSIGNED),
+        target: `${WEBHOOK}?${"%zz".repeat(19_500)}=${n}`,
+      })),
+  },
+  {
     name: "unsigned-bodies",
     attacker: "anybody",
     attack: (attacker) => {
