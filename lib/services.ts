@@ -65,6 +65,13 @@ const FILE_MEMORY = {
   maxWaiting: 256,
   maxWaitMs: 60_000,
 };
+/** Memory for the HTML of pages, in bytes. It is reserved before it is read. */
+const HTML_MEMORY = {
+  capacity: 40 << 20,
+  maxPerClient: 20 << 20,
+  maxWaiting: 256,
+  maxWaitMs: 10_000,
+};
 /**
  * What the process should have at most beside its cache. Operators give it 64
  * MiB more, for what it has granted and not yet read.
@@ -268,6 +275,11 @@ export async function openServices(
     isShort: isMemoryShort,
     clock,
   });
+  const htmlMemory = new FairQueue({
+    ...HTML_MEMORY,
+    isShort: isMemoryShort,
+    clock,
+  });
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),
@@ -287,6 +299,7 @@ export async function openServices(
     responses,
     responseMemory,
     fileMemory,
+    htmlMemory,
     webhook,
     /** `published` or, where JSR did not answer, `stand-ins`. */
     packages: PACKAGES,

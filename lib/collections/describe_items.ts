@@ -22,8 +22,13 @@ import {
 import { MAX_RENDERED_BYTES, RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask, renderTask } from "../content/tasks.ts";
 import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
-import { type FileList, inPathOrder } from "../source/file_list.ts";
-import type { Blobs, FileRef } from "../source/source.ts";
+import type { FileList } from "../source/file_list.ts";
+import {
+  type Blobs,
+  BYTES_PER_PROCESSOR_MS,
+  type FileRef,
+} from "../source/source.ts";
+import type { Permit } from "../work/fair_queue.ts";
 import { runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
 import {
@@ -86,6 +91,9 @@ const WRITTEN_BYTES = 256;
  */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
 
+/** How many files' HTML is read from the store at once. */
+const STORED_AT_ONCE = 20;
+
 /** Rendered files in the encoding of the content thread. */
 const renderedKind: ObjectKind<Uint8Array> = {
   name: `html-${RENDERER_VERSION}`,
@@ -139,7 +147,8 @@ export async function describeItems(
     }
   }
   const known = { ...page, blobs };
-  if (needs.html) await addHtml(files, known, take, read);
+  using memory = needs.html ? await reserveHtml(files.length, read) : null;
+  if (memory !== null) await addHtml(files, known, take, { ...read, memory });
   const described = await describeFiles(files, known, read);
   const hasFailed = files.some(({ error }) =>
     error?.code.startsWith("source-")
@@ -154,6 +163,10 @@ export async function describeItems(
 /** Whether no file has to be read. */
 const isPlain = ({ content, frontMatter, html }: ItemNeeds) =>
   !(content || frontMatter || html);
+
+/** Sorts files by path without their paths, which may be long. */
+const inOrder = (files: readonly DescribedFile[]) =>
+  files.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
 
 /**
  * Decides which files are read. Files get their share of the page limits in
@@ -181,7 +194,7 @@ function planReads(
     }
     bytesLeft[budget] -= size;
   };
-  for (const file of inPathOrder(isPlain(needs) ? [] : files)) {
+  for (const file of inOrder(isPlain(needs) ? [] : files)) {
     const { path, size } = file;
     try {
       if (needs.content || needs.html && isMarkdown(path)) {
@@ -205,28 +218,73 @@ function planReads(
 /** The same text gives other HTML as MDX. */
 const keyOf = (file: ContentFile) => derivedKey(contentRef(file));
 
+/** Reserves memory for the HTML of a page before it is read. */
+const reserveHtml = (
+  files: number,
+  { htmlMemory, context: { client, signal } }: ReadContext,
+) =>
+  htmlMemory.acquire({
+    client,
+    weight: Math.min(files * MAX_RENDERED_BYTES, MAX_JSON_BYTES),
+    signal,
+  });
+
+/**
+ * Adds the HTML that is in memory or in the store, in path order. The store is
+ * not read once an answer is full. All later files fail then.
+ */
+async function addStoredHtml(
+  markdown: readonly DescribedFile[],
+  read: ReadContext,
+) {
+  const { objects, context } = read;
+  const repository = repositoryOf(read);
+  const ordered = inOrder(markdown);
+  let bytes = 0;
+  for (let at = 0; at < ordered.length; at += STORED_AT_ONCE) {
+    const group = ordered.slice(at, at + STORED_AT_ONCE);
+    if (bytes > MAX_JSON_BYTES) {
+      group.forEach(failTooLarge);
+      continue;
+    }
+    let isStored = false;
+    const found = await objects.getMany(
+      renderedKind,
+      repository,
+      group.map(keyOf),
+      { onStoreRead: () => isStored = true },
+    );
+    for (const file of group) {
+      const html = found.get(keyOf(file));
+      if (html === undefined) continue;
+      file.rendered = html;
+      bytes += html.length;
+      if (isStored) context.charge(html.length / BYTES_PER_PROCESSOR_MS);
+    }
+  }
+}
+
 /** Adds cached HTML and renders what is missing. */
 async function addHtml(
   files: readonly DescribedFile[],
   { blobs: known, folder }: Page,
   take: (file: FileRef) => void,
-  read: ReadContext,
+  read: ReadContext & { memory: Permit },
 ) {
-  const { clock, objects } = read;
+  const { clock, objects, memory } = read;
   const repository = repositoryOf(read);
   const markdown = files.filter(({ path, error }) =>
     isMarkdown(path) && error === undefined
   );
-  const keys = markdown.map(keyOf);
-  const rendered = await objects.getMany(renderedKind, repository, keys);
-  const missing = inPathOrder(markdown).filter((file) => {
-    const found = rendered.get(keyOf(file));
-    if (found) file.rendered = found;
+  await addStoredHtml(markdown, read);
+  memory.resize(htmlBytes(markdown));
+  const missing = inOrder(markdown).filter((file) => {
     const failure = objects.peek(failureKind, repository, keyOf(file));
-    if (failure && failure.untilMs > clock.monotonicMs()) {
+    if (failure && failure.untilMs > clock.monotonicMs() && !file.rendered) {
       file.htmlError = failure.message;
     }
-    return file.rendered === undefined && file.htmlError === undefined;
+    return file.rendered === undefined && file.htmlError === undefined &&
+      file.error === undefined;
   });
   if (missing.length === 0) return cutHtml(markdown);
   const key = `html ${missing.map(keyOf).join(" ")}`;
@@ -276,7 +334,11 @@ async function addHtml(
     else file.rendered = result;
   }
   cutHtml(markdown);
+  memory.resize(htmlBytes(markdown));
 }
+
+const htmlBytes = (markdown: readonly DescribedFile[]): number =>
+  markdown.reduce((sum, { rendered }) => sum + (rendered?.length ?? 0), 0);
 
 const HTML_TOO_LARGE = new Error("The HTML does not fit into the answer");
 
@@ -293,7 +355,7 @@ function htmlBudget() {
 /** Bounds what is sent to the content thread by what fits into the answer. */
 function cutHtml(markdown: readonly DescribedFile[]) {
   const fits = htmlBudget();
-  for (const file of inPathOrder(markdown)) {
+  for (const file of inOrder(markdown)) {
     if (file.rendered === undefined || fits(file.rendered)) continue;
     delete file.rendered;
     failTooLarge(file);

@@ -1,5 +1,6 @@
 // Feeds and sitemaps of a collection. The content thread writes them.
 
+import { createHash } from "node:crypto";
 import { FEED_TYPES } from "../api/feed_formats.ts";
 import { displayPath } from "../api/names.ts";
 import type { ListParameters } from "../api/parameters.ts";
@@ -8,6 +9,7 @@ import { feedTask, sitemapTask } from "../content/tasks.ts";
 import { collectionTooLarge } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import type { FileRef } from "../source/source.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import { MAX_JSON_BYTES } from "./describe_items.ts";
 import { MAX_DATED, readDates } from "./histories.ts";
 import {
@@ -95,7 +97,7 @@ export async function sitemapOf(
   const length = total > MAX_DATED ? 0 : total;
   const dated = await filesAt(0, length, "filter them");
   const { dates, cacheForMs } = await runJob(read, {
-    key: JSON.stringify([read.snapshot.commit, dated.map(({ path }) => path)]),
+    key: `dates ${read.snapshot.commit} ${await digestOf(dated, read)}`,
     collection,
     work: (read) => readDates(dated, read),
   });
@@ -114,4 +116,17 @@ export async function sitemapOf(
     contentType: FEED_TYPES.sitemap,
     cacheForMs,
   };
+}
+
+/** Returns what identifies these files within a commit. Paths may be long. */
+async function digestOf(
+  files: readonly FileRef[],
+  { context: { signal } }: ReadContext,
+): Promise<string> {
+  const hash = createHash("sha256");
+  for (const { path } of files) {
+    await yieldToEventLoop(signal);
+    hash.update(path).update("\0");
+  }
+  return hash.digest("hex");
 }

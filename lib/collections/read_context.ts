@@ -49,6 +49,8 @@ export interface ReadContext {
   readonly treeReads: { count: number };
   /** Memory for large files that the content thread works on. */
   readonly fileMemory: FairQueue;
+  /** Memory for the HTML of pages, while it is read and sent to that thread. */
+  readonly htmlMemory: FairQueue;
   /**
    * Reserves memory before a part of the response is made. Does nothing for
    * {@linkcode SMALL_ANSWER_BYTES}, or if as much is reserved already.

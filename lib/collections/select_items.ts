@@ -24,6 +24,9 @@ const MANY_PATH_CHARS = 256 << 10;
 /** To read a longer path is no cheap step. */
 const LONG_PATH_CHARS = 1024;
 
+/** A file and its index in the list that it was selected from. */
+type SelectedFile = FileRef & { readonly index: number };
+
 const selectedKind: ObjectKind<Selection> = {
   name: "selection",
   sizeOf: ({ indices, facets }) =>
@@ -58,7 +61,7 @@ export async function selectItems(
     read: ReadContext,
     todo: string,
   ) => {
-    const found: FileRef[] = [];
+    const found: SelectedFile[] = [];
     let pathChars = 0;
     for (const index of indices) {
       const file = fileAt(index);
@@ -69,7 +72,7 @@ export async function selectItems(
       }
       // Usual paths are short and need no more memory than the answer.
       if (pathChars > MANY_PATH_CHARS) await read.reserveBytes(MAX_PATH_CHARS);
-      found.push(file);
+      found.push({ ...file, index });
       const isLong = file.path.length > LONG_PATH_CHARS;
       if (isLong || found.length % STEPS_PER_YIELD === 0) {
         await yieldToEventLoop(read.context.signal);
@@ -163,7 +166,7 @@ export async function selectItems(
       start: number,
       end: number,
       todo = "lower limit",
-    ): Promise<FileRef[]> {
+    ): Promise<SelectedFile[]> {
       const length = Math.max(0, Math.min(end, total) - start);
       const indices = Array.from(
         { length },

@@ -30,6 +30,8 @@ export interface DescribedFile {
   path: string;
   id: string;
   size: number;
+  /** Its index in the list of files, which is in path order. */
+  index?: number;
   /**
    * Set for a Git LFS pointer. Front matter then comes from the object and only
    * if the object is sent.

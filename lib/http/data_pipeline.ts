@@ -239,6 +239,7 @@ async function makeBody(
     compute,
     config,
     fileMemory,
+    htmlMemory,
     jobs,
     largeBodies,
     objects,
@@ -264,6 +265,7 @@ async function makeBody(
     limits: { maxItemBytes: config.maxItemBytes, waitMs },
     treeReads: { count: 0 },
     fileMemory,
+    htmlMemory,
     async reserveBytes(weight) {
       if (weight <= Math.max(reservedBytes, SMALL_ANSWER_BYTES)) return;
       // Release the memory before waiting for more. Otherwise requests with

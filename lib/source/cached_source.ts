@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import pLimit from "p-limit";
 import type { ObjectCache, ObjectKind } from "../cache/object_cache.ts";
 import { type CollectionsError, isSourceFailure } from "../errors.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import { SingleFlight } from "../work/single_flight.ts";
 import { fileListKind } from "./file_list.ts";
 import { RefChecks } from "./ref_checks.ts";
@@ -229,8 +230,10 @@ export class CachedSource implements Source {
       objects.peek(historyKind, repository, idOf(file));
     const missing = () => files.filter(({ path }) => !changes.has(path));
     /** Takes what holds for a commit. */
-    const take = (at: string | null) => {
+    const take = async (at: string | null) => {
       for (const file of missing()) {
+        // Paths may be long.
+        await yieldToEventLoop(context.signal);
         const known = find(file);
         if (known?.commit !== at) continue;
         known.commit = commit;
@@ -271,12 +274,18 @@ export class CachedSource implements Source {
       });
     };
 
-    take(commit);
+    await take(commit);
     if (missing().length === 0) return { changes, parent };
-    const others = missing().filter((file) => !find(file));
-    if (parent === null) await requestAll(others);
+    if (parent === null) {
+      const unknown: FileRef[] = [];
+      for (const file of missing()) {
+        await yieldToEventLoop(context.signal);
+        if (!find(file)) unknown.push(file);
+      }
+      await requestAll(unknown);
+    }
     if (parent !== null) objects.set(parentKind, repository, commit, parent);
-    take(parent);
+    await take(parent);
     if (missing().length > 0) await requestAll(missing());
     if (failure !== null && changes.size === 0) throw failure;
     for (const { path } of missing()) changes.set(path, failure!);

@@ -6,7 +6,7 @@
 import pLimit from "p-limit";
 import type { KvTier } from "../cache/kv_tier.ts";
 import { jsonCodec } from "../cache/object_cache.ts";
-import { type Clock, orAborted } from "../work/clock.ts";
+import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { CollectionsError, problem } from "../errors.ts";
 import { RecentMap } from "../work/recent_map.ts";
 import { SingleFlight } from "../work/single_flight.ts";
@@ -490,12 +490,15 @@ export class RefChecks {
     if (isOfRepository && lost.length > 0) {
       edge?.onMove(tombstone.name, null, tombstone.code);
     }
+    // Cached responses refer to these states. They now forbid sending them.
+    for (const { ref } of lost) ref.checkedAtMs = 0;
     for (const { name, ref } of lost) {
+      await yieldToEventLoop();
+      // A check may have found it again meanwhile.
+      if (ref.checkedAtMs !== 0) continue;
       if (!isOfRepository) edge?.onMove(name, name.branch, tombstone.code);
       this.known.delete(refKey(name));
       this.tombstones.set(refKey(name), { ...tombstone, name });
-      // Cached responses refer to this state. It now forbids sending them.
-      ref.checkedAtMs = 0;
     }
     if (known !== undefined) this.write(["tombstone", key], tombstone);
     if (isOfRepository) this.write(["tombstone", repository], tombstone);

@@ -176,9 +176,9 @@ export class ContentThread implements Compute {
     const { clock } = this.options;
     let { isLong = (linearIn ?? 0) > LONG_BYTES } = options;
     try {
-      signal?.throwIfAborted();
+      // What made the input, and the message that carries it, may take long.
+      await yieldToEventLoop(signal);
       if (linearIn !== null && linearIn <= SMALL_BYTES) {
-        await yieldToEventLoop(signal);
         return (await task.load())(input, unlimited);
       }
       for (;;) {

@@ -2,6 +2,8 @@
 // client is charged.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ObjectCache } from "../../lib/cache/object_cache.ts";
+import type { KvTier } from "../../lib/cache/kv_tier.ts";
 import { parseItemQuery, parseListQuery } from "../../lib/api/parameters.ts";
 import type { ContentBody, ListBody } from "../../lib/api/contract.ts";
 import {
@@ -477,6 +479,58 @@ Deno.test("a page has at most 16 MiB of HTML before it is written", async () => 
       assert(bytes > 8 << 20 && bytes <= 16 << 20, `${bytes}`);
     }
   }
+});
+
+/** A cache with a store that keeps all values, and no room in memory. */
+function storedOnly() {
+  const stored = new Map<string, Uint8Array>();
+  const counts = { html: 0 };
+  const kv = {
+    get(keys: readonly (readonly string[])[]) {
+      counts.html += keys.filter(([kind]) => kind!.startsWith("html")).length;
+      return Promise.resolve(
+        keys.map((key) => stored.get(key.join()) ?? null),
+      );
+    },
+    set: (key: readonly string[], value: Uint8Array) =>
+      void stored.set(key.join(), value),
+  } as unknown as KvTier;
+  return { counts, objects: new ObjectCache({ maxBytes: 1, kv }) };
+}
+
+Deno.test("listItems() reads stored HTML until an answer is full", async () => {
+  const address = `[a]: /${"x".repeat(20_000)}\n`;
+  const source = new MemorySource(
+    Array.from({ length: 60 }, (_, n) => [
+      `posts/${n + 10}.md`,
+      `${"[a]\n\n".repeat(45)}${address}${n}`,
+    ]),
+  );
+  const { counts, objects } = storedOnly();
+  const htmlMemory = new FairQueue({
+    capacity: 40 << 20,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock: source.clock,
+  });
+  const read = source.read("a", { objects, htmlMemory });
+  for (const page of [1, 2, 3, 4]) {
+    await list(`includeHtml=1&limit=15&page=${page}`, read);
+  }
+  counts.html = 0;
+  const others = await htmlMemory.acquire({ client: "b", weight: 30 << 20 });
+  const listing = list("includeHtml=1&limit=60", read);
+  while (htmlMemory.waiting === 0 && counts.html === 0) await turns();
+  assertEquals(counts.html, 0);
+  others.release();
+  const { body: { items } } = await listing;
+  // 18 of them fill an answer, and 20 are read at once.
+  assertEquals([counts.html, htmlMemory.used], [20, 0]);
+  const fitting = items.findIndex(({ error }) =>
+    error?.code === "page-too-large"
+  );
+  assertEquals(fitting, items.filter(({ html }) => html).length);
+  assert(fitting > 10 && fitting < 20, `${fitting}`);
 });
 
 Deno.test("keys of jobs are short, whatever a request names", async () => {

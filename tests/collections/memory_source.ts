@@ -100,6 +100,7 @@ export class MemorySource implements Source {
       limits: { maxItemBytes: 1 << 20, waitMs: 8_000 },
       treeReads: { count: 0 },
       fileMemory: this.memory,
+      htmlMemory: this.memory,
       reserveBytes: () => Promise.resolve(),
       ...rest,
       misses: () => misses,

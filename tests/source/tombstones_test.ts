@@ -2,11 +2,12 @@
 // process, whatever happens to GitHub afterwards, and also where GitHub failed
 // before its denial was complete.
 
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CollectionsError } from "../../lib/errors.ts";
 import type { LoggedRequest } from "../github/github_log.ts";
 import { startSite } from "../site.ts";
 import { freshnessOf } from "../http/freshness_of.ts";
+import { onTurns, useTicks } from "../work/time_slices.ts";
 import { NAMED, type OpenedRefs, openRefs } from "./open_refs.ts";
 
 const MINUTE_MS = 60_000;
@@ -108,6 +109,43 @@ Deno.test("a tombstone of a repository covers all its refs", async () => {
   for (const process of [opened, second, alone]) {
     assertEquals(await process.outcome(), "repository-blocked");
   }
+});
+
+Deno.test("the refs of a lost repository are dropped one by one", async () => {
+  await using opened = await openRefs(NAMED);
+  const { clock, gh, use, outcome } = opened;
+  const branches = Array.from({ length: 100 }, (_, n) => `b${n}`);
+  await use(...branches);
+  clock.advance(30_000);
+  const repository = gh.get("octo/site");
+  repository.blocked = 451;
+  // Requested least recently, so it is the last one.
+  const branch = "b0";
+  let turns = 0;
+  let again: Promise<string> | null = null;
+  /** The state is fresh until the denial has arrived. */
+  const findAgain = async () => {
+    let found = "fresh";
+    while (found === "fresh") found = await outcome({ branch });
+    return found;
+  };
+  {
+    using _ticks = useTicks({ perLookMs: 5 });
+    using _turns = onTurns(() => {
+      turns++;
+      if (repository.blocked === null || gh.requests.at(-1)?.status !== 451) {
+        return;
+      }
+      // It is found again before it is its turn.
+      repository.blocked = null;
+      again = findAgain();
+    });
+    assertEquals(await outcome({ branch: "dev" }), "repository-blocked");
+  }
+  assert(turns >= branches.length, `${turns}`);
+  assertEquals(await again, "unchanged");
+  assertEquals(await outcome({ branch }), "fresh");
+  assertEquals(await outcome({ branch: "b1" }), "repository-blocked");
 });
 
 Deno.test("an earlier check that is written late undoes no tombstone", async () => {

@@ -196,6 +196,28 @@ const ADDRESS_ROWS: readonly Row[] = [
     }),
   },
   {
+    // Short files with long HTML, which the store keeps and memory does not: a
+    // reference repeats a long address.
+    name: "stored-html",
+    attacker: "author",
+    folder: () =>
+      posts(
+        many(100, (n) => {
+          const target = `[a]: https://a.example/${"x".repeat(10_000)}`;
+          return `${n}\n\n${target}\n\n${"[a] ".repeat(94)}`;
+        }),
+      ),
+    first: ({ list }) =>
+      many(20, (n) => list({ includeHtml: true, limit: 5, page: n + 1 })),
+    waitMs: 5_000,
+    attack: flood(
+      { times: 60, atOnce: 30 },
+      (n, { list }) =>
+        list({ includeHtml: true, limit: 100, linkTemplate: `/${n}/{slug}` }),
+    ),
+    withinMs: 60_000,
+  },
+  {
     // Ordinary HTML again and again: it is put together for each answer.
     name: "html-pages",
     attacker: "anybody",

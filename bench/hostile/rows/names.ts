@@ -55,6 +55,15 @@ const sameFiles = (
   return many(count, (n) => ({ name: name(n), oid }));
 };
 
+/** Puts files below so many folders, each as long as a name may be. */
+function inLongFolders(store: Store, levels: number, files: Entry[]): string {
+  let oid = tree(store, files);
+  for (let level = 0; level < levels; level++) {
+    oid = inFolder(store, "字".repeat(83), oid);
+  }
+  return oid;
+}
+
 const number = (n: number) => `${n}`.padStart(5, "0");
 /** A path of 15 folders, each as long as a name may be. */
 const LONG_FOLDERS = many(15, () => "€".repeat(83)).join("/");
@@ -341,6 +350,44 @@ export const NAME_ROWS: readonly Row[] = [
     attack: flood(
       { times: 60, atOnce: 30 },
       (n, { list }) => list({ limit: 1_000 - n }),
+    ),
+    withinMs: 60_000,
+  },
+  {
+    // Long paths that are not ASCII, in another order than that of the answer.
+    name: "unordered-paths",
+    attacker: "author",
+    repository: () =>
+      repositoryOfTrees((store) => {
+        const files = many(1_000, (n) => ({
+          name: `${n}.png`,
+          oid: store.write("blob", "x".repeat(1 + n * 7_919 % 1_000)),
+        }));
+        return inFolder(store, "posts", inLongFolders(store, 98, files));
+      }),
+    first: ({ list }) => [list({ limit: 1 })],
+    waitMs: 5_000,
+    attack: flood(
+      { times: 40, atOnce: 10 },
+      (n, { list }) =>
+        list({ sort: "size", limit: 1_000 - n, includeFrontMatter: true }),
+    ),
+    withinMs: 60_000,
+  },
+  {
+    name: "sitemap-paths",
+    attacker: "author",
+    repository: () =>
+      repositoryOfTrees((store) => {
+        const files = sameFiles(store, 2_000, (n) => `${n}.md`);
+        return inFolder(store, "posts", inLongFolders(store, 49, files));
+      }),
+    first: ({ list }) => [list({ limit: 1 })],
+    waitMs: 5_000,
+    attack: flood(
+      { times: 20, atOnce: 5 },
+      (_, { list }) =>
+        list({ format: "sitemap", linkTemplate: "https://a.example/{slug}" }),
     ),
     withinMs: 60_000,
   },
