@@ -13,6 +13,7 @@ import { SingleFlight } from "../work/single_flight.ts";
 import { consequencesOf, isCheckFailure } from "./source_failure.ts";
 import type { SourceRetries } from "./source_retries.ts";
 import {
+  AHEAD_CLIENT,
   backgroundContext,
   FRESH_FOR_MS,
   type Freshness,
@@ -35,7 +36,6 @@ const MAX_REFS = 20_000;
 const REFRESH_SHARE = 5 / 6;
 /** Each check sends one to three requests at once. Their lane has 64 slots. */
 const REFRESHED_AT_ONCE = 8;
-const REFRESH_CLIENT = "refresh";
 /**
  * A check of a known ref costs its client this much processor time. That is a
  * quarter of a miss.
@@ -370,7 +370,7 @@ export class RefChecks {
 
   /** Never throws. */
   private async checkAhead(name: RefName) {
-    await this.checked(name, backgroundContext(REFRESH_CLIENT)).catch(() => {});
+    await this.checked(name, backgroundContext(AHEAD_CLIENT)).catch(() => {});
   }
 
   /**

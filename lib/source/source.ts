@@ -33,6 +33,9 @@ export interface RequestContext {
   readonly charge: (processorMs: number) => void;
 }
 
+/** The client of checks ahead of need. Others' requests come first. */
+export const AHEAD_CLIENT = "refresh";
+
 /**
  * Returns the context of work without a request. Such work is a refresh ahead
  * of need or a background job whose start was already charged. `charge` is that

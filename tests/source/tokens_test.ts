@@ -6,7 +6,8 @@ import {
   tokenList,
   TokenPool,
 } from "../../lib/source/github/tokens.ts";
-import { TestClock } from "../test_clock.ts";
+import { TestClock, turns } from "../test_clock.ts";
+import { AHEAD_CLIENT } from "../../lib/source/source.ts";
 import { recordedLog, silentLog, uncharged } from "./open_github.ts";
 
 const HOUR_SECONDS = 3600;
@@ -108,9 +109,13 @@ Deno.test("TokenPool doubles the wait after each secondary limit", async () => {
 });
 
 /** How many requests a token takes now. */
-async function takeAll(pool: TokenPool, isBulk: boolean): Promise<number> {
+async function takeAll(
+  pool: TokenPool,
+  isBulk: boolean,
+  client = uncharged.client,
+): Promise<number> {
   const left = new AbortController();
-  const context = { ...uncharged, signal: left.signal };
+  const context = { ...uncharged, client, signal: left.signal };
   for (let taken = 0;; taken++) {
     const chosen = pool.choose("core", { ...CHECK, context, isBulk }).then(
       () => true,
@@ -143,6 +148,46 @@ Deno.test("TokenPool takes at most 900 requests a minute of a token", async () =
     }
     assert(perMinute * isolates <= 900, `${perMinute} a minute`);
     assert(perMinute * isolates > 800, `${perMinute} a minute`);
+  }
+});
+
+Deno.test("TokenPool keeps a part of its pace for what matters more", async () => {
+  const { clock, pool } = await open(1);
+  clock.advance(3_600_000);
+  const taken = [
+    await takeAll(pool, false, AHEAD_CLIENT),
+    await takeAll(pool, true),
+    await takeAll(pool, false),
+  ];
+  assert(taken.every((count) => count > 40), `${taken}`);
+  assertEquals(await takeAll(pool, true), 0);
+});
+
+Deno.test("TokenPool lets checks keep no request from its turn", async () => {
+  const { clock, pool } = await open(1);
+  clock.advance(3_600_000);
+  await takeAll(pool, false);
+  let longestSleepMs = 0;
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = (ms, signal) => {
+    longestSleepMs = Math.max(longestSleepMs, ms);
+    return sleep(ms, signal);
+  };
+  for (
+    const [isBulk, client] of [[true, "a"], [false, AHEAD_CLIENT]] as const
+  ) {
+    let isChosen = false;
+    const context = { ...uncharged, client };
+    pool.choose("core", { ...CHECK, context, isBulk })
+      .then(() => isChosen = true);
+    let waitedMs = 0;
+    for (; !isChosen && waitedMs < 60_000; waitedMs += 100) {
+      clock.advance(100);
+      await turns();
+      await takeAll(pool, false);
+    }
+    assert(waitedMs > 4_000 && waitedMs < 6_000, `${waitedMs} ms`);
+    assertEquals(longestSleepMs, 5_000);
   }
 });
 

@@ -14,7 +14,7 @@ import {
 import type { Log } from "../../log.ts";
 import { RetryTable } from "../../work/retry.ts";
 import { MAX_WAIT_MS } from "../source_failure.ts";
-import type { RequestContext } from "../source.ts";
+import { AHEAD_CLIENT, type RequestContext } from "../source.ts";
 
 /**
  * GitHub counts the REST API, GraphQL and Git LFS separately. The raw host
@@ -70,11 +70,16 @@ const UNKNOWN = Number.MAX_SAFE_INTEGER;
 /**
  * GitHub allows 900 points a minute for one token. Each request costs one point
  * and is followed by this pause. Requests may run ahead by one minute of
- * pauses. Bulk requests keep some of that for the others. At most 881 requests
- * are sent in any minute.
+ * pauses. Bulk requests keep some of that for checks, and checks ahead of need
+ * keep some for both. At most 881 requests are sent in any minute.
  */
 const POINT_MS = 60_000 / 440;
-const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000 };
+const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000, ahead: 46_000 };
+/**
+ * A request that has waited for this long waits no longer than a check does.
+ * Otherwise checks of many branches could keep it from its turn.
+ */
+const PATIENCE_MS = 5_000;
 /**
  * GitHub's largest quota an hour. A host that states a larger one is not
  * github.com and has no such limit.
@@ -180,8 +185,17 @@ export class TokenPool {
   ): Promise<Token> {
     // GitHub answers no GraphQL without a token.
     const others = quota === "graphql" ? [] : [this.anonymous];
+    const { clock } = this.options;
+    const lane = isBulk
+      ? "bulk"
+      : context.client === AHEAD_CLIENT
+      ? "ahead"
+      : "checks";
+    const patientUntilMs = clock.monotonicMs() + PATIENCE_MS;
     while (true) {
-      const now = this.options.clock.monotonicMs();
+      const now = clock.monotonicMs();
+      const patienceMs = patientUntilMs - now;
+      const maxAheadMs = MAX_AHEAD_MS[patienceMs > 0 ? lane : "checks"];
       const ready = [this.accepted(quota, owner, account), others]
         .map((tokens) =>
           tokens.filter((token) => this.quotaLeft(token, quota) > 0)
@@ -200,7 +214,7 @@ export class TokenPool {
       const waits: number[] = [];
       for (const token of free.toSorted((a, b) => rank(b) - rank(a))) {
         const aheadMs = Math.max(0, token.pacedUntilMs - now);
-        const waitMs = aheadMs - MAX_AHEAD_MS[isBulk ? "bulk" : "checks"];
+        const waitMs = aheadMs - maxAheadMs;
         waits.push(waitMs);
         if (waitMs > 0) continue;
         token.pacedUntilMs = now + aheadMs +
@@ -209,7 +223,8 @@ export class TokenPool {
         return token;
       }
       if (waits.length > 0) {
-        await this.options.clock.sleep(Math.min(...waits), context.signal);
+        if (patienceMs > 0) waits.push(patienceMs);
+        await clock.sleep(Math.min(...waits), context.signal);
       } else await this.limits.probeOf(keyOf(ready[0]!, quota));
     }
   }
