@@ -21,7 +21,12 @@ import {
 } from "../content/file_names.ts";
 import { MAX_RENDERED_BYTES, RENDERER_VERSION } from "../content/rendered.ts";
 import { describeTask, renderTask } from "../content/tasks.ts";
-import { pageTooLarge, problem, sourceFailed } from "../errors.ts";
+import {
+  pageTooLarge,
+  problem,
+  RETRY_AFTER_SECONDS,
+  sourceFailed,
+} from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
 import {
   type Blobs,
@@ -32,6 +37,7 @@ import type { Permit } from "../work/fair_queue.ts";
 import { runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
 import {
+  MAX_ROUNDS,
   type ReadContext,
   repositoryOf,
   runJob,
@@ -91,9 +97,6 @@ const WRITTEN_BYTES = 256;
  */
 const MAX_PAGE_BYTES = { content: 4 << 20, frontMatter: 32 << 20 };
 
-/** How many files' HTML is read from the store at once. */
-const STORED_AT_ONCE = 20;
-
 /** Rendered files in the encoding of the content thread. */
 const renderedKind: ObjectKind<Uint8Array> = {
   name: `html-${RENDERER_VERSION}`,
@@ -147,8 +150,7 @@ export async function describeItems(
     }
   }
   const known = { ...page, blobs };
-  using memory = needs.html ? await reserveHtml(files.length, read) : null;
-  if (memory !== null) await addHtml(files, known, take, { ...read, memory });
+  using _memory = needs.html ? await addHtml(files, known, take, read) : null;
   const described = await describeFiles(files, known, read);
   const hasFailed = files.some(({ error }) =>
     error?.code.startsWith("source-")
@@ -218,75 +220,106 @@ function planReads(
 /** The same text gives other HTML as MDX. */
 const keyOf = (file: ContentFile) => derivedKey(contentRef(file));
 
-/** Reserves memory for the HTML of a page before it is read. */
-const reserveHtml = (
-  files: number,
-  { htmlMemory, context: { client, signal } }: ReadContext,
-) =>
-  htmlMemory.acquire({
+/**
+ * Adds the HTML that is made, in memory or in the store, in path order. Nothing
+ * is read once an answer is full. All later files fail then. Returns the memory
+ * that is reserved for it, or null if the store is not asked.
+ */
+async function addKnownHtml(
+  markdown: readonly DescribedFile[],
+  made: ReadonlyMap<DescribedFile, Uint8Array>,
+  read: ReadContext,
+): Promise<Permit | null> {
+  const { clock, context: { charge, client, signal }, objects } = read;
+  const repository = repositoryOf(read);
+  const isKnown = (file: DescribedFile) =>
+    made.has(file) ||
+    objects.peek(renderedKind, repository, keyOf(file)) !== undefined;
+  const files = inOrder(markdown).filter((file) => {
+    const failure = objects.peek(failureKind, repository, keyOf(file));
+    const isRecent = failure && failure.untilMs > clock.monotonicMs();
+    if (isRecent && !isKnown(file)) file.htmlError = failure.message;
+    return file.error === undefined && file.htmlError === undefined;
+  });
+  const unread = files.filter((file) => !isKnown(file)).length;
+  // Requests that wait hold no HTML.
+  const memory = unread === 0 ? null : await read.htmlMemory.acquire({
     client,
-    weight: Math.min(files * MAX_RENDERED_BYTES, MAX_JSON_BYTES),
+    weight: Math.min(unread * MAX_RENDERED_BYTES, MAX_JSON_BYTES),
     signal,
   });
-
-/**
- * Adds the HTML that is in memory or in the store, in path order. The store is
- * not read once an answer is full. All later files fail then.
- */
-async function addStoredHtml(
-  markdown: readonly DescribedFile[],
-  read: ReadContext,
-) {
-  const { objects, context } = read;
-  const repository = repositoryOf(read);
-  const ordered = inOrder(markdown);
-  let bytes = 0;
-  for (let at = 0; at < ordered.length; at += STORED_AT_ONCE) {
-    const group = ordered.slice(at, at + STORED_AT_ONCE);
-    if (bytes > MAX_JSON_BYTES) {
-      group.forEach(failTooLarge);
-      continue;
+  try {
+    let bytesLeft = MAX_JSON_BYTES;
+    for (let at = 0; at < files.length;) {
+      const fitting = Math.floor(bytesLeft / MAX_RENDERED_BYTES);
+      const group = files.slice(at, at += Math.max(1, fitting));
+      if (bytesLeft < 0) {
+        group.forEach(failTooLarge);
+        continue;
+      }
+      let isStored = false;
+      const keys = group.filter((file) => !made.has(file)).map(keyOf);
+      const found = await objects.getMany(renderedKind, repository, keys, {
+        onStoreRead: () => isStored = true,
+      });
+      for (const file of group) {
+        const html = made.get(file) ?? found.get(keyOf(file));
+        if (html === undefined) continue;
+        file.rendered = html;
+        bytesLeft -= html.length;
+        if (isStored) charge(html.length / BYTES_PER_PROCESSOR_MS);
+      }
     }
-    let isStored = false;
-    const found = await objects.getMany(
-      renderedKind,
-      repository,
-      group.map(keyOf),
-      { onStoreRead: () => isStored = true },
-    );
-    for (const file of group) {
-      const html = found.get(keyOf(file));
-      if (html === undefined) continue;
-      file.rendered = html;
-      bytes += html.length;
-      if (isStored) context.charge(html.length / BYTES_PER_PROCESSOR_MS);
-    }
+    cutHtml(markdown);
+    memory?.resize(MAX_JSON_BYTES - Math.max(0, bytesLeft));
+    return memory;
+  } catch (error) {
+    memory?.release();
+    throw error;
   }
 }
 
-/** Adds cached HTML and renders what is missing. */
+/**
+ * Adds known HTML and renders what is missing. Returns the memory that is
+ * reserved for it.
+ * @throws {CollectionsError} service-busy if HTML is evicted again and again.
+ */
 async function addHtml(
   files: readonly DescribedFile[],
-  { blobs: known, folder }: Page,
+  page: Page,
   take: (file: FileRef) => void,
-  read: ReadContext & { memory: Permit },
-) {
-  const { clock, objects, memory } = read;
-  const repository = repositoryOf(read);
+  read: ReadContext,
+): Promise<Permit | null> {
   const markdown = files.filter(({ path, error }) =>
     isMarkdown(path) && error === undefined
   );
-  await addStoredHtml(markdown, read);
-  memory.resize(htmlBytes(markdown));
-  const missing = inOrder(markdown).filter((file) => {
-    const failure = objects.peek(failureKind, repository, keyOf(file));
-    if (failure && failure.untilMs > clock.monotonicMs() && !file.rendered) {
-      file.htmlError = failure.message;
+  const made = new Map<DescribedFile, Uint8Array>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const memory = await addKnownHtml(markdown, made, read);
+    const missing = inOrder(markdown).filter((file) =>
+      file.rendered === undefined && file.htmlError === undefined &&
+      file.error === undefined
+    );
+    if (missing.length === 0) return memory;
+    // Others may have the memory until the rest is rendered.
+    memory?.release();
+    for (const file of markdown) delete file.rendered;
+    for (const [file, html] of await render(missing, page, take, read)) {
+      made.set(file, html);
     }
-    return file.rendered === undefined && file.htmlError === undefined &&
-      file.error === undefined;
-  });
-  if (missing.length === 0) return cutHtml(markdown);
+  }
+  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+/** Returns the HTML of files. A file without has an error. */
+async function render(
+  missing: readonly DescribedFile[],
+  { blobs: known, folder }: Page,
+  take: (file: FileRef) => void,
+  read: ReadContext,
+): Promise<ReadonlyMap<DescribedFile, Uint8Array>> {
+  const { clock, objects } = read;
+  const repository = repositoryOf(read);
   const key = `html ${missing.map(keyOf).join(" ")}`;
   const work = async (read: ReadContext) => {
     const blobs = known ?? await readContents(missing, take, read);
@@ -324,6 +357,7 @@ async function addHtml(
     // Each file may take seconds. A background job therefore renders lists.
     results = await runJob(read, { key, collection: folder.path, work });
   }
+  const made = new Map<DescribedFile, Uint8Array>();
   for (const [index, file] of missing.entries()) {
     const { lfs, result } = results[index]!;
     // The pointer may have been found by another request's job.
@@ -331,14 +365,10 @@ async function addHtml(
     if (result === HTML_TOO_LARGE) failTooLarge(file);
     else if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
-    else file.rendered = result;
+    else made.set(file, result);
   }
-  cutHtml(markdown);
-  memory.resize(htmlBytes(markdown));
+  return made;
 }
-
-const htmlBytes = (markdown: readonly DescribedFile[]): number =>
-  markdown.reduce((sum, { rendered }) => sum + (rendered?.length ?? 0), 0);
 
 const HTML_TOO_LARGE = new Error("The HTML does not fit into the answer");
 

@@ -76,8 +76,8 @@ export interface Answer {
 export const SMALL_ANSWER_BYTES = 64 << 10;
 /** Maximum folders that one request or one background listing reads. */
 const MAX_TREE_READS = 2_000;
-/** Another client's work may evict what a thread keeps before it is used. */
-const MAX_ROUNDS = 3;
+/** Another client's work may evict what is kept before it is used. */
+export const MAX_ROUNDS = 3;
 /**
  * A request waits at least this share of `waitMs` even if earlier work was
  * slow.

@@ -36,6 +36,7 @@ const MAX_REFS = 20_000;
 const REFRESH_SHARE = 5 / 6;
 /** Each check sends one to three requests at once. Their lane has 64 slots. */
 const REFRESHED_AT_ONCE = 8;
+const PUSH_CLIENT = "push";
 /**
  * A check of a known ref costs its client this much processor time. That is a
  * quarter of a miss.
@@ -272,7 +273,7 @@ export class RefChecks {
       [...first, ...missing],
       async ({ name }) => {
         if (change === this.changes.get(repository)) {
-          await this.checkAhead(name);
+          await this.checkAhead(name, PUSH_CLIENT);
         }
       },
     );
@@ -369,8 +370,8 @@ export class RefChecks {
   }
 
   /** Never throws. */
-  private async checkAhead(name: RefName) {
-    await this.checked(name, backgroundContext(AHEAD_CLIENT)).catch(() => {});
+  private async checkAhead(name: RefName, client = AHEAD_CLIENT) {
+    await this.checked(name, backgroundContext(client)).catch(() => {});
   }
 
   /**

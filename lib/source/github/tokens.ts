@@ -76,8 +76,8 @@ const UNKNOWN = Number.MAX_SAFE_INTEGER;
 const POINT_MS = 60_000 / 440;
 const MAX_AHEAD_MS = { checks: 60_000, bulk: 53_000, ahead: 46_000 };
 /**
- * A request that has waited for this long waits no longer than a check does.
- * Otherwise checks of many branches could keep it from its turn.
+ * A request that has waited for this long counts as a check. Otherwise checks
+ * of many branches could keep it from its turn.
  */
 const PATIENCE_MS = 5_000;
 /**
