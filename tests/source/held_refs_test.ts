@@ -1,9 +1,14 @@
 // Refs that only caches in front hold: how many are checked at once, and what
 // is purged. That they are checked at all is in tests/http/cache_purge_test.ts.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { RefChecks } from "../../lib/source/ref_checks.ts";
-import type { RefQuery, Source } from "../../lib/source/source.ts";
+import {
+  AHEAD_CLIENT,
+  type RefQuery,
+  type RequestContext,
+  type Source,
+} from "../../lib/source/source.ts";
 import { SourceRetries } from "../../lib/source/source_retries.ts";
 import { TestClock, turns } from "../test_clock.ts";
 import { uncharged } from "./open_github.ts";
@@ -13,6 +18,7 @@ async function openHeld(count: number) {
   const clock = new TestClock();
   const checks = {
     branches: [] as (string | null)[],
+    clients: [] as string[],
     underWay: 0,
     most: 0,
     /** How long a check takes. */
@@ -20,8 +26,9 @@ async function openHeld(count: number) {
   };
   const moved: (string | null)[] = [];
   const source = {
-    async resolve({ branch }: RefQuery) {
+    async resolve({ branch }: RefQuery, { client }: RequestContext) {
       checks.branches.push(branch);
+      checks.clients.push(client);
       checks.most = Math.max(checks.most, ++checks.underWay);
       await checks.pause();
       checks.underWay--;
@@ -63,6 +70,18 @@ Deno.test("recheck() checks a pushed ref that caches hold at once", async () => 
   clock.advance(120_000);
   await refs.recheck("o/r", "b1");
   assertEquals(checks.branches, ["b1"]);
+});
+
+Deno.test("a push is not checked as what is due ahead of need", async () => {
+  const { checks, clock, refs } = await openHeld(1);
+  checks.clients.length = 0;
+  clock.advance(120_000);
+  await refs.recheck("o/r", "b0");
+  clock.advance(300_000);
+  await refs.refreshDue(() => true);
+  const [pushed, due] = checks.clients;
+  assertEquals(due, AHEAD_CLIENT);
+  assertNotEquals(pushed, AHEAD_CLIENT);
 });
 
 Deno.test("recheck() checks eight refs at once, and leaves the rest", async () => {
