@@ -242,7 +242,7 @@ async function addKnownHtml(
     return file.error === undefined && file.htmlError === undefined;
   });
   const unread = files.filter((file) => !isKnown(file)).length;
-  // Requests that wait hold no HTML.
+  // A request that waits holds no HTML but what it had rendered.
   const memory = unread === 0 ? null : await read.htmlMemory.acquire({
     client,
     weight: Math.min(unread * MAX_RENDERED_BYTES, MAX_JSON_BYTES),
@@ -311,7 +311,7 @@ async function addHtml(
   throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Returns the HTML of files. A file without has an error. */
+/** Renders files. A file that has no HTML then has an error. */
 async function render(
   missing: readonly DescribedFile[],
   { blobs: known, folder }: Page,

@@ -15,8 +15,8 @@ export function countShared(bytes: number): void {
 
 /**
  * V8 collects in short steps once the buffers that it counts exceed a limit. If
- * they exceed it by over 32 MiB, V8 stops the thread until it is done (heap.cc,
- * `AllocationLimitOvershotByLargeMargin`).
+ * they exceed it by half of it, and by 32 MiB, V8 stops the thread until it is
+ * done (heap.cc, `AllocationLimitOvershotByLargeMargin`).
  */
 const PRESSURE_BYTES = 16 << 20;
 
