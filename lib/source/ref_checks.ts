@@ -36,6 +36,8 @@ const MAX_REFS = 20_000;
 const REFRESH_SHARE = 5 / 6;
 /** Each check sends one to three requests at once. Their lane has 64 slots. */
 const REFRESHED_AT_ONCE = 8;
+/** To queue the checks of all refs in one turn would keep requests waiting. */
+const CHECKS_A_TURN = 500;
 const PUSH_CLIENT = "push";
 /**
  * A check of a known ref costs its client this much processor time. That is a
@@ -226,7 +228,7 @@ export class RefChecks {
       this.options.retries.refFailure(known.name) === null &&
       !this.flights.has(refKey(known.name)) &&
       mayCheck(known.name)
-    );
+    ).take(CHECKS_A_TURN);
     // The refs that were checked least recently come first.
     const held = this.known.rvalues().filter((known) =>
       known !== undefined && this.isHeldDue(known)

@@ -47,12 +47,11 @@ async function openHeld(count: number) {
       onMove: (_, branch) => void moved.push(branch),
     },
   });
-  for (let n = 0; n < count; n++) {
-    const name = { owner: "o", repo: "r", branch: `b${n}` };
-    await refs.resolve(name, uncharged);
-  }
+  const resolve = (n: number) =>
+    refs.resolve({ owner: "o", repo: "r", branch: `b${n}` }, uncharged);
+  for (let n = 0; n < count; n++) await resolve(n);
   Object.assign(checks, { branches: [], most: 0 });
-  return { checks, clock, moved, refs };
+  return { checks, clock, moved, refs, resolve };
 }
 
 Deno.test("refreshDue() checks five refs that caches hold at once", async () => {
@@ -63,6 +62,17 @@ Deno.test("refreshDue() checks five refs that caches hold at once", async () => 
     assertEquals(new Set(checks.branches).size, expected);
   }
   assertEquals(checks.branches.length, 12);
+});
+
+Deno.test("refreshDue() leaves all but 500 refs to later calls", async () => {
+  const { checks, clock, refs, resolve } = await openHeld(501);
+  clock.advance(1);
+  for (let n = 0; n < 501; n++) await resolve(n);
+  clock.advance(50_000);
+  for (const expected of [500, 501, 501]) {
+    await refs.refreshDue(() => true);
+    assertEquals(checks.branches.length, expected);
+  }
 });
 
 Deno.test("recheck() checks a pushed ref that caches hold at once", async () => {
