@@ -60,7 +60,9 @@ async function assertServes(
   copy: Awaited<ReturnType<typeof copyConfig>>,
   { config, jsrUrl }: { config: string; jsrUrl: string },
 ): Promise<void> {
-  const args = ["run", `--config=${config}`, "main.ts"];
+  // An earlier run may have had a registry at the same port.
+  const reload = `--reload=${jsrUrl}`;
+  const args = ["run", reload, `--config=${config}`, "main.ts"];
   const { stdout, stderr } = await copy.run(args, jsrUrl);
   assertEquals(stdout, "200", stderr);
   assertEquals(
