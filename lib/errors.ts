@@ -367,6 +367,7 @@ export function isSourceFailure(error: unknown): error is CollectionsError {
 /** Maximum number of parameters or paths that an error names. */
 export const MAX_NAMED = 20;
 const MAX_NAME_CHARS = 80;
+const MAX_PATH_CHARS = 1_000;
 
 /** The values that a sentence of the table or its parts name. */
 type Values<Text> = Text extends readonly [infer First, ...infer Others]
@@ -468,6 +469,10 @@ export function collectionNotFound(
 export const collectionTooLarge = (collection: string, why: string) =>
   problem("collection-too-large", { collection, why });
 
+/** Returns what a sentence shows of a path. */
+export const shownPath = (path: string): string =>
+  shorten(path, MAX_PATH_CHARS);
+
 /**
  * Returns an error for a path that is not a file. `what` names what is there
  * instead, such as `folder` or `submodule`. Undefined means nothing. `outside`
@@ -478,18 +483,19 @@ export function itemNotFound(
   what?: string,
   suggestions?: readonly string[],
 ) {
+  const shown = shownPath(path);
   const texts: Readonly<Record<string, string>> = {
-    nothing: `There is no file "${path}" on this branch. Paths are ` +
+    nothing: `There is no file "${shown}" on this branch. Paths are ` +
       "case-sensitive and start at the repository's root.",
-    folder: `"${path}" is a folder. List it with list-collection-items.`,
+    folder: `"${shown}" is a folder. List it with list-collection-items.`,
     "missing object":
-      `"${path}" is a Git LFS pointer, and its object is missing. Run ` +
+      `"${shown}" is a Git LFS pointer, and its object is missing. Run ` +
       "git lfs push --all, or git lfs fetch in a local folder.",
-    outside: `"${path}" is not in the folder of the collection. Leave out ` +
+    outside: `"${shown}" is not in the folder of the collection. Leave out ` +
       "collection, or correct it.",
   };
   const state = texts[what ?? "nothing"] ??
-    `"${path}" is a ${what}; only files are served.`;
+    `"${shown}" is a ${what}; only files are served.`;
   return problem("item-not-found", { state, suggestions });
 }
 
@@ -499,8 +505,8 @@ export function itemNotFound(
 export const pageTooLarge = (path: string, maxBytes: number) =>
   new CollectionsError(
     "page-too-large",
-    `The content of "${path}" does not fit into a page of ${maxBytes} ` +
-      "bytes. Ask for a smaller limit or read it with get-item-content.",
+    `The content of "${shownPath(path)}" does not fit into a page of ` +
+      `${maxBytes} bytes. Ask for a smaller limit or read it with get-item-content.`,
   );
 
 /**
@@ -555,8 +561,8 @@ export function invalidParameters(given: readonly ParameterError[]) {
   });
 }
 
-function shorten(name: string): string {
-  return name.length <= MAX_NAME_CHARS
+function shorten(name: string, maxChars = MAX_NAME_CHARS): string {
+  return name.length <= maxChars
     ? name
-    : `${name.slice(0, MAX_NAME_CHARS).toWellFormed()}…`;
+    : `${name.slice(0, maxChars).toWellFormed()}…`;
 }

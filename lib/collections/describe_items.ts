@@ -25,6 +25,7 @@ import {
   pageTooLarge,
   problem,
   RETRY_AFTER_SECONDS,
+  shownPath,
   sourceFailed,
 } from "../errors.ts";
 import type { FileList } from "../source/file_list.ts";
@@ -189,7 +190,8 @@ function planReads(
     budget: keyof typeof MAX_PAGE_BYTES = "content",
   ) => {
     if (size > maxBytes) {
-      throw problem("item-too-large", { path, size, maxBytes });
+      const facts = { size, maxBytes };
+      throw problem("item-too-large", { path: shownPath(path), ...facts });
     }
     if (size > bytesLeft[budget]) {
       throw pageTooLarge(path, MAX_PAGE_BYTES[budget]);
@@ -223,31 +225,38 @@ const keyOf = (file: ContentFile) => derivedKey(contentRef(file));
 /**
  * Adds the HTML that is made, in memory or in the store, in path order. Nothing
  * is read once an answer is full. All later files fail then. Returns the memory
- * that is reserved for it, or null if the store is not asked.
+ * that is reserved for it, or null if it is little. Empties `made` if it has to
+ * wait for that and `mayForget`.
  */
 async function addKnownHtml(
   markdown: readonly DescribedFile[],
-  made: ReadonlyMap<DescribedFile, Uint8Array>,
+  made: Map<DescribedFile, Uint8Array>,
+  mayForget: boolean,
   read: ReadContext,
 ): Promise<Permit | null> {
   const { clock, context: { charge, client, signal }, objects } = read;
   const repository = repositoryOf(read);
-  const isKnown = (file: DescribedFile) =>
-    made.has(file) ||
-    objects.peek(renderedKind, repository, keyOf(file)) !== undefined;
+  const known = (file: DescribedFile) =>
+    made.get(file) ?? objects.peek(renderedKind, repository, keyOf(file));
   const files = inOrder(markdown).filter((file) => {
     const failure = objects.peek(failureKind, repository, keyOf(file));
     const isRecent = failure && failure.untilMs > clock.monotonicMs();
-    if (isRecent && !isKnown(file)) file.htmlError = failure.message;
+    if (isRecent && known(file) === undefined) file.htmlError = failure.message;
     return file.error === undefined && file.htmlError === undefined;
   });
-  const unread = files.filter((file) => !isKnown(file)).length;
-  // A request that waits holds no HTML but what it had rendered.
-  const memory = unread === 0 ? null : await read.htmlMemory.acquire({
-    client,
-    weight: Math.min(unread * MAX_RENDERED_BYTES, MAX_JSON_BYTES),
-    signal,
-  });
+  const bytes = files.reduce(
+    (sum, file) => sum + (known(file)?.length ?? MAX_RENDERED_BYTES),
+    0,
+  );
+  const memory = bytes <= SMALL_ANSWER_BYTES
+    ? null
+    : await read.htmlMemory.acquire({
+      client,
+      weight: Math.min(bytes, MAX_JSON_BYTES),
+      // The caches have it too.
+      onWait: () => mayForget && made.clear(),
+      signal,
+    });
   try {
     let bytesLeft = MAX_JSON_BYTES;
     for (let at = 0; at < files.length;) {
@@ -295,7 +304,8 @@ async function addHtml(
   );
   const made = new Map<DescribedFile, Uint8Array>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const memory = await addKnownHtml(markdown, made, read);
+    const isLast = round === MAX_ROUNDS - 1;
+    const memory = await addKnownHtml(markdown, made, !isLast, read);
     const missing = inOrder(markdown).filter((file) =>
       file.rendered === undefined && file.htmlError === undefined &&
       file.error === undefined
@@ -311,7 +321,10 @@ async function addHtml(
   throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Renders files. A file that has no HTML then has an error. */
+/**
+ * Renders files. A file that has no HTML then has an error. While several jobs
+ * run, some HTML may be in the caches alone.
+ */
 async function render(
   missing: readonly DescribedFile[],
   { blobs: known, folder }: Page,
@@ -320,11 +333,16 @@ async function render(
 ): Promise<ReadonlyMap<DescribedFile, Uint8Array>> {
   const { clock, objects } = read;
   const repository = repositoryOf(read);
+  const mostKept = () =>
+    folder === null
+      ? MAX_RENDERED_BYTES
+      : MAX_JSON_BYTES / Math.max(1, read.jobs.running);
   const key = `html ${missing.map(keyOf).join(" ")}`;
   const work = async (read: ReadContext) => {
     const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
     const fits = htmlBudget();
+    let keptBytes = 0;
     const files = missing.map(contentRef);
     const rendering = {
       task: renderTask,
@@ -334,11 +352,18 @@ async function render(
     };
     for await (const [key, given] of workOn(files, read, rendering, blobs)) {
       const result = given ?? TOO_SLOW;
-      const isKept = !(result instanceof Uint8Array) || fits(result);
-      results.set(key, isKept ? result : HTML_TOO_LARGE);
       if (result instanceof Uint8Array) {
         objects.set(renderedKind, repository, key, result);
-      } else if (typeof result === "string") {
+        if (!fits(result)) results.set(key, HTML_TOO_LARGE);
+        // Where many jobs run, the rest is read from the caches.
+        else if (keptBytes + result.length <= mostKept()) {
+          keptBytes += result.length;
+          results.set(key, result);
+        }
+        continue;
+      }
+      results.set(key, result);
+      if (typeof result === "string") {
         const untilMs = clock.monotonicMs() + FAILURE_TTL_MS;
         const failure = { message: result, untilMs };
         objects.set(failureKind, repository, key, failure);
@@ -346,7 +371,7 @@ async function render(
     }
     return missing.map((file) => ({
       lfs: file.lfs,
-      result: results.get(keyOf(file))!,
+      result: results.get(keyOf(file)),
     }));
   };
   let results;
@@ -365,7 +390,7 @@ async function render(
     if (result === HTML_TOO_LARGE) failTooLarge(file);
     else if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
-    else made.set(file, result);
+    else if (result !== undefined) made.set(file, result);
   }
   return made;
 }
@@ -453,7 +478,7 @@ async function describeFiles(
       describeTask,
       { ...input, maxBytes },
       {
-        subject: folder?.path ?? files[0]!.path,
+        subject: folder?.path ?? shownPath(files[0]!.path),
         fileAt: (index) => contentRef(files[index]!),
         onFailure: (key, error) => {
           for (const file of files) {

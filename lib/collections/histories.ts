@@ -7,10 +7,13 @@ import type { ReadContext } from "./read_context.ts";
 
 /** GitHub gives the history of 50 files for one point of its quota. */
 export const MAX_DATED = 2_000;
+/** Longer paths cannot be checked out on Linux (`PATH_MAX`). */
+const MAX_PATH_CHARS = 4_096;
 
 /**
  * Returns histories by path, and how long they may be cached, in ms. Files
- * whose history is unknown or cannot be read have none.
+ * whose history is unknown or cannot be read have none, nor have files with
+ * longer paths than {@linkcode MAX_PATH_CHARS}.
  * @throws {CollectionsError} history-unavailable. A source failure if no
  * history can be read.
  */
@@ -22,7 +25,10 @@ export async function readHistories(
   readonly histories: ReadonlyMap<string, FileHistory>;
   readonly cacheForMs: number;
 }> {
-  const query = { files, withCreated };
+  const query = {
+    files: files.filter(({ path }) => path.length <= MAX_PATH_CHARS),
+    withCreated,
+  };
   const { changes, cacheForMs = Infinity } = await source.history(
     snapshot,
     query,

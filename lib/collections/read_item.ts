@@ -7,7 +7,12 @@ import { type ItemParameters, warningsOf } from "../api/parameters.ts";
 import { needsOf } from "../content/fields.ts";
 import { fileName, isMarkdown } from "../content/file_names.ts";
 import { findSlugTask, suggestTask } from "../content/tasks.ts";
-import { CollectionsError, itemNotFound, problem } from "../errors.ts";
+import {
+  CollectionsError,
+  itemNotFound,
+  problem,
+  shownPath,
+} from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import {
   describeItems,
@@ -66,7 +71,7 @@ export async function readItem(
     const htmlUrl = read.source.webUrl(read.snapshot, path);
     if (size > maxBytes) {
       throw problem("item-too-large", {
-        path,
+        path: shownPath(path),
         size,
         maxBytes,
         ...(htmlUrl && { htmlUrl }),
@@ -121,9 +126,8 @@ async function itemBody(
     blobs: new Map([[contentRef(file).id, bytes]]),
   }, read);
   if (isCut) {
-    const detail =
-      `"${path}" does not fit into ${maxBytes} bytes of JSON. Read it ` +
-      "with format=raw.";
+    const detail = `"${shownPath(path)}" does not fit into ${maxBytes} bytes ` +
+      "of JSON. Read it with format=raw.";
     throw new CollectionsError("item-too-large", detail, {
       size: bytes.length,
       maxBytes,

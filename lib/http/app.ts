@@ -147,7 +147,7 @@ function cachedResponse(
     underWay.add(client(), info, weight);
     stream = pacedBody(
       typeof content === "string" ? encoder.encode(content) : content,
-      { clock, onEnd: large ? largeBodies.hold(large, client()) : undefined },
+      { clock, ...(large && largeBodies.hold(large, client())) },
     );
   }
   const startedAtMs = clock.monotonicMs();

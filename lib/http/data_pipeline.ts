@@ -301,7 +301,8 @@ async function makeBody(
     if (memory !== null && typeof content !== "string") {
       memory.resize(content.length);
       // The requests that share the body hold it before the next turn.
-      void clock.sleep(0).then(largeBodies.hold(content, client, memory));
+      const { onEnd } = largeBodies.hold(content, client, memory);
+      void clock.sleep(0).then(onEnd);
       memory = null;
     }
     return { body, cacheForMs };

@@ -15,10 +15,23 @@ const TAIL_BYTES = 1024 * 1024;
 /** Maximum time for a client to read one piece. */
 const STALL_MS = 20_000;
 /**
- * Minimum average rate of a client: 4 kB a second. The first `STALL_MS` do not
- * count.
+ * Minimum average rates of a client: 4 kB a second, and 512 kB a second while
+ * other clients wait for the memory. The first `graceMs` do not count.
  */
-const MIN_BYTES_PER_MS = 4;
+const MIN_RATES = {
+  always: { bytesPerMs: 4, graceMs: STALL_MS },
+  wanted: { bytesPerMs: 512, graceMs: 6_000 },
+};
+/** How often the rate is checked while the client reads nothing. */
+const WATCH_MS = 2_000;
+
+/** What {@linkcode pacedBody} has to know of the memory of a body. */
+export interface HeldBody {
+  /** Whether other clients wait for it. */
+  readonly isWanted: () => boolean;
+  /** Called once when the bytes are no longer needed. */
+  readonly onEnd: () => void;
+}
 
 /**
  * Reserves memory for large bodies while they are sent. A body that is sent to
@@ -33,11 +46,11 @@ export class LargeBodies {
   constructor(private readonly memory: FairQueue) {}
 
   /**
-   * Reserves memory for a body until the returned function is called. That
-   * function must be called once. The body takes over `permit` if one is given.
+   * Reserves memory for a body until the returned `onEnd` is called. It must be
+   * called once. The body takes over `permit` if one is given.
    * @throws what {@linkcode FairQueue.take} throws.
    */
-  hold(bytes: Bytes, client: string, permit?: Permit): () => void {
+  hold(bytes: Bytes, client: string, permit?: Permit): HeldBody {
     let body = this.held.get(bytes);
     if (body === undefined) {
       body = {
@@ -48,24 +61,26 @@ export class LargeBodies {
     } else permit?.release();
     const held = body;
     held.holders++;
-    return () => {
-      if (--held.holders > 0) return;
-      this.held.delete(bytes);
-      held.permit.release();
+    return {
+      isWanted: () => this.memory.isWantedFrom(client),
+      onEnd: () => {
+        if (--held.holders > 0) return;
+        this.held.delete(bytes);
+        held.permit.release();
+      },
     };
   }
 }
 
 /**
- * Returns the stream of a body. Calls `onEnd` once when the bytes are no longer
- * needed. A client detects a stream that ends early by its `Content-Length`.
+ * Returns the stream of a body. The client has to read faster while others wait
+ * for the memory. It detects a stream that ends early by its `Content-Length`.
  */
 export function pacedBody(
   bytes: Bytes,
-  { clock, onEnd = () => {} }: {
-    clock: Clock;
-    onEnd?: (() => void) | undefined;
-  },
+  { clock, isWanted = () => false, onEnd = () => {} }:
+    & { clock: Clock }
+    & Partial<HeldBody>,
 ): ReadableStream<Bytes> {
   // Cleared at the end because a connection may reference the stream for
   // longer.
@@ -82,8 +97,18 @@ export function pacedBody(
     body = null;
     onEnd();
   };
-  const watch = (controller: ReadableStreamDefaultController<Bytes>) => {
-    cancelTimer = clock.setTimer(STALL_MS, () => close(controller));
+  const isBelow = ({ bytesPerMs, graceMs }: typeof MIN_RATES.always) =>
+    (clock.monotonicMs() - startedAtMs - graceMs) * bytesPerMs > sent;
+  const isSlow = () =>
+    isBelow(MIN_RATES.always) || isBelow(MIN_RATES.wanted) && isWanted();
+  const watch = (
+    controller: ReadableStreamDefaultController<Bytes>,
+    untilMs = clock.monotonicMs() + STALL_MS,
+  ) => {
+    cancelTimer = clock.setTimer(WATCH_MS, () => {
+      if (clock.monotonicMs() >= untilMs || isSlow()) close(controller);
+      else watch(controller, untilMs);
+    });
   };
   const close = (controller: ReadableStreamDefaultController<Bytes>) => {
     end();
@@ -94,17 +119,14 @@ export function pacedBody(
     }
   };
   return new ReadableStream({
-    start: watch,
+    start: (controller) => watch(controller),
     async pull(controller) {
       // Writing to many connections must not keep a request waiting. Short
       // bodies must not wait for long ones, nor to be closed.
       if (sent > 0 && body !== null && sent < body.length) {
         await yieldToEventLoop();
       }
-      const isSlow =
-        (clock.monotonicMs() - startedAtMs - STALL_MS) * MIN_BYTES_PER_MS >
-          sent;
-      if (body === null || sent === body.length || isSlow) {
+      if (body === null || sent === body.length || isSlow()) {
         return close(controller);
       }
       cancelTimer();

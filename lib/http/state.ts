@@ -5,7 +5,7 @@ import type { Services } from "../services.ts";
 import type { RequestContext } from "../source/source.ts";
 import { clientOf } from "./client_address.ts";
 import { baseUrl } from "./origin.ts";
-import { pacedBody } from "./paced_body.ts";
+import { type HeldBody, pacedBody } from "./paced_body.ts";
 import { PROCESSOR_MS_PER_MISS } from "./rate_limit.ts";
 import {
   type Bytes,
@@ -118,19 +118,19 @@ export class HttpContext implements RequestContext {
   /**
    * Returns the stream of {@linkcode pacedBody} and marks the body as paced.
    */
-  pace(bytes: Bytes, onEnd?: () => void): ReadableStream<Bytes> {
+  pace(bytes: Bytes, held?: HeldBody): ReadableStream<Bytes> {
     this.isPaced = true;
-    return pacedBody(bytes, { clock: this.services.clock, onEnd });
+    return pacedBody(bytes, { clock: this.services.clock, ...held });
   }
 
   /**
    * Returns the response with a body. A large body is paced. `hold` is called
-   * before and returns a function that is called at the end.
+   * before.
    */
   respond(
     body: ReadyBody,
     headers: Readonly<Record<string, string>>,
-    hold?: (bytes: Bytes) => () => void,
+    hold?: (bytes: Bytes) => HeldBody,
   ): Response {
     const negotiated = negotiateBody(body, this.request);
     const { large } = negotiated;

@@ -54,6 +54,11 @@ export class BackgroundJobs {
     this.errors = new RetryTable(clock);
   }
 
+  /** The number of jobs that run. */
+  get running(): number {
+    return this.slots.used;
+  }
+
   /**
    * Returns the job's result, or "running" if it takes longer than `waitMs`.
    * The errors for too large collections and too expensive queries are

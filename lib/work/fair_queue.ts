@@ -77,18 +77,30 @@ export class FairQueue {
     return this.waiters.size;
   }
 
+  /** Whether another client waits for what this one holds. */
+  isWantedFrom(name: string): boolean {
+    if (this.waiters.size === 0) return false;
+    const { share } = this;
+    const own = this.clients.get(name);
+    return this.waiters.values().some(({ client, weight }) =>
+      client !== own && !this.isGreedy(client, weight, share)
+    );
+  }
+
   /**
    * Waits for a share. `delay` puts the request behind requests of other
-   * clients until they have used that much.
+   * clients until they have used that much. `onWait` is called if the request
+   * has to wait.
    * @throws {CollectionsError} service-busy if too many requests wait or the
    * wait takes too long.
    * @throws the signal's reason if it aborts.
    */
   async acquire(
-    { client: name, weight = 1, delay = 0, signal }: {
+    { client: name, weight = 1, delay = 0, onWait, signal }: {
       client: string;
       weight?: number;
       delay?: number;
+      onWait?: () => void;
       signal?: AbortSignal | undefined;
     },
   ): Promise<Permit> {
@@ -101,6 +113,7 @@ export class FairQueue {
     this.waiters.add(waiter);
     this.admitNext();
     if (!this.waiters.has(waiter)) return promise;
+    onWait?.();
     let own = 0;
     for (const other of this.waiters) if (other.client === client) own++;
     if (this.waiters.size > maxWaiting || own > maxWaiting / 4) {

@@ -18,7 +18,8 @@ import type {
 import { readItem } from "../../lib/collections/read_item.ts";
 import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/work/clock.ts";
-import { FairQueue } from "../../lib/work/fair_queue.ts";
+import { BackgroundJobs } from "../../lib/work/background_jobs.ts";
+import { FairQueue, type Permit } from "../../lib/work/fair_queue.ts";
 import { WatchedCompute } from "../thread/watched_compute.ts";
 import { MemorySource } from "./memory_source.ts";
 import { turns } from "../test_clock.ts";
@@ -432,6 +433,28 @@ Deno.test("listItems() sends at most 4 MiB of file bytes a page", async () => {
   ]);
 });
 
+Deno.test("an error of an item shows 1,000 characters of its path", async () => {
+  const folder = `posts/xx/${"🍞/".repeat(5_000)}`;
+  const mib = "x".repeat(1 << 20);
+  const source = new MemorySource(
+    ["", "", "", "", "", "x"].map((more, n) => [
+      `${folder}${n}.txt`,
+      mib + more,
+    ]),
+  );
+  const { body: { items } } = await list("includeContent=1", source.read());
+  const errors = items.flatMap(({ error }) => error ?? []);
+  assertEquals(
+    errors.map(({ code }) => code),
+    ["page-too-large", "item-too-large"],
+  );
+  for (const { detail } of errors) {
+    const shown = detail.slice(detail.indexOf('"') + 1, detail.indexOf('" '));
+    assertEquals(shown, `${folder.slice(0, 1_000).toWellFormed()}…`);
+    assert(!folder.slice(0, 1_000).isWellFormed());
+  }
+});
+
 Deno.test("a page has at most 16 MiB of JSON, counted with its escapes", async () => {
   // Six bytes of JSON for each byte of the file, of which four fit into a page.
   const text = "\u0001".repeat((1 << 20) - 4);
@@ -531,6 +554,68 @@ Deno.test("listItems() reads stored HTML until an answer is full", async () => {
   );
   assertEquals(fitting, items.filter(({ html }) => html).length);
   assert(fitting > 10 && fitting < 20, `${fitting}`);
+  await kv.close();
+});
+
+Deno.test("many jobs leave most HTML in the caches", async () => {
+  const text = `${"[a]\n\n".repeat(45)}[a]: /${"x".repeat(20_000)}\n`;
+  const source = new MemorySource(
+    Array.from({ length: 6 }, (_, n) => [`posts/${n}.md`, text + n]),
+  );
+  const { counts, kv, objects } = await storedOnly(source.clock);
+  const jobs = new BackgroundJobs(source.clock);
+  Object.defineProperty(jobs, "running", { value: 8 });
+  const htmlMemory = new FairQueue({
+    capacity: 40 << 20,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock: source.clock,
+  });
+  const acquire = htmlMemory.acquire.bind(htmlMemory);
+  htmlMemory.acquire = async (request) => {
+    await kv.flush();
+    counts.html = 0;
+    return await acquire(request);
+  };
+  const read = source.read("a", { htmlMemory, jobs, objects });
+  const { body: { items } } = await list("includeHtml=1", read);
+  assert(items.every(({ html }) => html !== undefined));
+  // Two of 0.9 MB each are 16 MiB / 8.
+  assertEquals(counts.html, 4);
+  await kv.close();
+});
+
+Deno.test("listItems() holds no HTML while it waits for its memory", async () => {
+  const text = `${"[a]\n\n".repeat(45)}[a]: /${"x".repeat(20_000)}\n`;
+  const source = new MemorySource(
+    Array.from({ length: 6 }, (_, n) => [`posts/${n}.md`, text + n]),
+  );
+  const { counts, kv, objects } = await storedOnly(source.clock);
+  const capacity = 40 << 20;
+  const htmlMemory = new FairQueue({
+    capacity,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock: source.clock,
+  });
+  const acquire = htmlMemory.acquire.bind(htmlMemory);
+  let asked = 0;
+  let others: Permit | undefined;
+  htmlMemory.acquire = (request) => {
+    // The second time the HTML is rendered.
+    if (++asked === 2) others = htmlMemory.take("b", capacity);
+    return acquire(request);
+  };
+  const read = source.read("a", { objects, htmlMemory });
+  let isOver = false;
+  const listing = list("includeHtml=1", read).finally(() => isOver = true);
+  while (htmlMemory.waiting === 0 && !isOver) await turns();
+  await kv.flush();
+  counts.html = 0;
+  others!.release();
+  const { body: { items } } = await listing;
+  assert(items.every(({ html }) => html !== undefined));
+  assertEquals([counts.html, htmlMemory.used], [6, 0]);
   await kv.close();
 });
 

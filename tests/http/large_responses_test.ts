@@ -273,6 +273,57 @@ Deno.test("pacedBody() ends for a client that is too slow", async () => {
   }
 });
 
+Deno.test("pacedBody() ends for a slow client if others wait", async () => {
+  const bytes = randomBytes(4 * MIB);
+  const rows = [
+    { waiting: null, isWhole: true },
+    { waiting: { client: "slow", weight: MIB }, isWhole: true },
+    // It waits for what it holds itself.
+    { waiting: { client: "third", weight: 5 * MIB }, isWhole: true },
+    { waiting: { client: "other", weight: MIB }, isWhole: false },
+  ];
+  for (const { waiting, isWhole } of rows) {
+    const clock = new TestClock();
+    const memory = new FairQueue({
+      capacity: 8 * MIB,
+      maxPerClient: 8 * MIB,
+      maxWaiting: 4,
+      maxWaitMs: 60_000,
+      clock,
+    });
+    const third = memory.take("third", 4 * MIB);
+    const held = new LargeBodies(memory).hold(bytes, "slow");
+    const granted = waiting && memory.acquire(waiting);
+    const reader = pacedBody(bytes, { clock, ...held }).getReader();
+    let length = 0;
+    for await (const part of readAll(reader)) {
+      length += part.length;
+      clock.advance(500);
+    }
+    assertEquals([waiting?.client, length === bytes.length], [
+      waiting?.client,
+      isWhole,
+    ]);
+    third.release();
+    (await granted)?.release();
+    assertEquals([memory.used, clock.timerCount], [0, 0]);
+  }
+});
+
+Deno.test("pacedBody() is watched while the client reads nothing", async () => {
+  const clock = new TestClock();
+  let isWanted = false;
+  let ended = 0;
+  const held = { isWanted: () => isWanted, onEnd: () => void ended++ };
+  const reader = pacedBody(randomBytes(MIB), { clock, ...held }).getReader();
+  await reader.read();
+  clock.advance(8_000);
+  assertEquals(ended, 0);
+  isWanted = true;
+  clock.advance(2_000);
+  assertEquals([ended, (await reader.read()).done], [1, true]);
+});
+
 Deno.test("pacedBody() sends a short body before long ones that wait", async () => {
   // The time until work has to yield is over.
   const until = performance.now() + 50;

@@ -56,6 +56,24 @@ Deno.test("changes of 100 files are those of git log -1", async () => {
   assertEquals(asked.slice(3), [[]], "only the parent of the commit");
 });
 
+Deno.test("a file with a very long path has no history", async () => {
+  const long = (chars: number) =>
+    `posts/${"x/".repeat(2_000)}`.padEnd(chars, "x");
+  await using site = await startSite(
+    { "posts/a.md": "a", [long(4_096)]: "b", [long(4_097)]: "c" },
+    { env },
+  );
+  const asked = watchHistory(site.gh);
+  const { items } = await site.service.list({ includeHistory: true });
+  assertEquals(
+    items.map((
+      { path, lastChanged },
+    ) => [path.length, lastChanged !== undefined]),
+    [[10, true], [4_096, true], [4_097, false]],
+  );
+  assertEquals(asked.map(({ length }) => length), [2]);
+});
+
 /** The paths of a list in the order of the dates that git names. */
 async function sortedByGit(
   site: Site,

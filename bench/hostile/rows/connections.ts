@@ -40,6 +40,8 @@ const pageBelowMib = ({ list }: Site, n: number) =>
   list({ page: 1 + n % PAGES, limit: 1_000 });
 const readPages = (site: Site) => many(PAGES, (n) => pageBelowMib(site, n));
 
+const LARGEST_BYTES = 10 * MIB;
+
 /** Collections of one file each, whose lists have 4 MB. */
 const COLLECTIONS = 20;
 const largeFiles = () =>
@@ -83,6 +85,20 @@ async function holdUnread(
     }
   }));
   await attacker.wait(HOLD_MS);
+}
+
+/** Reads an answer at 200 kB a second. */
+async function trickle(
+  connection: Deno.Conn,
+  attacker: Attacker,
+  request: Http1Request,
+): Promise<void> {
+  attacker.count(
+    `${await readStatus(connection, attacker.port, request)} slow`,
+  );
+  const buffer = new Uint8Array(20_000);
+  while (await connection.read(buffer) !== null) await attacker.wait(100);
+  attacker.count("cut off");
 }
 
 /** The status of an answer whose body stays unread. */
@@ -249,6 +265,36 @@ export const CONNECTION_ROWS: readonly Row[] = [
       });
       await held;
     },
+  },
+  {
+    // Two clients that read slowly, and hold all memory for large answers.
+    name: "trickling-readers",
+    attacker: "anybody",
+    repository: () =>
+      makeGitRepository(gitFiles([
+        ...many(4, (n) =>
+          [`files/${n}.bin`, `${n}`.padEnd(LARGEST_BYTES, "x")] as const),
+        ["posts/a.txt", "a".padEnd(4_000_000, "x")] as const,
+      ])),
+    attack: async (attacker, { item, list }) => {
+      using stack = new DisposableStack();
+      const slow = many(4, async (n) => {
+        const target = item({ path: `files/${n}.bin`, format: "raw" });
+        const { address: headers } = attacker.from(1 + n % 2);
+        const { port, signal } = attacker;
+        const connection = stack.use(await openHttp1(port, signal));
+        await trickle(connection, attacker, { target, headers });
+      });
+      await attacker.wait(2_000);
+      await attacker.bystander(
+        "another client's large list",
+        list({ includeContent: true }),
+        { withinMs: 30_000 },
+      );
+      stack.dispose();
+      await Promise.allSettled(slow);
+    },
+    withinMs: 90_000,
   },
   {
     name: "slow-streams",

@@ -38,6 +38,12 @@ function page(
   return { name, attacker: "author", folder, attack };
 }
 
+/** A short text with 1 MB of HTML: a reference repeats a long address. */
+const longHtml = (n: number) =>
+  `${n}\n\n[a]: https://a.example/${"x".repeat(10_000)}\n\n${
+    "[a] ".repeat(94)
+  }`;
+
 /** A row of 4,999 images or links a file, in folders whose names are long. */
 const DEEP_FOLDER = many(15, () => "€".repeat(83)).join("/");
 const short = (n: number) => n.toString(36);
@@ -196,17 +202,10 @@ const ADDRESS_ROWS: readonly Row[] = [
     }),
   },
   {
-    // Short files with long HTML, which the store keeps and memory does not: a
-    // reference repeats a long address.
+    // Short files with long HTML, which the store keeps and memory does not.
     name: "stored-html",
     attacker: "author",
-    folder: () =>
-      posts(
-        many(100, (n) => {
-          const target = `[a]: https://a.example/${"x".repeat(10_000)}`;
-          return `${n}\n\n${target}\n\n${"[a] ".repeat(94)}`;
-        }),
-      ),
+    folder: () => posts(many(100, longHtml)),
     first: ({ list }) =>
       many(20, (n) => list({ includeHtml: true, limit: 5, page: n + 1 })),
     waitMs: 5_000,
@@ -215,6 +214,19 @@ const ADDRESS_ROWS: readonly Row[] = [
       (n, { list }) =>
         list({ includeHtml: true, limit: 100, linkTemplate: `/${n}/{slug}` }),
     ),
+    withinMs: 60_000,
+  },
+  {
+    // The same, rendered anew for ten clients.
+    name: "new-html",
+    attacker: "author",
+    folder: () => posts(many(680, longHtml)),
+    first: ({ list }) => [list({ limit: 1 })],
+    attack: (attacker, { list }) =>
+      attacker.flood({ times: 120, atOnce: 40 }, (n) => ({
+        target: list({ includeHtml: true, limit: 17, page: n % 40 + 1 }),
+        headers: attacker.from(1 + n % 10).address,
+      })),
     withinMs: 60_000,
   },
   {

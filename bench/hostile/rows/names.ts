@@ -64,6 +64,7 @@ function inLongFolders(store: Store, levels: number, files: Entry[]): string {
   return oid;
 }
 
+const MIB = 1 << 20;
 const number = (n: number) => `${n}`.padStart(5, "0");
 /** A path of 15 folders, each as long as a name may be. */
 const LONG_FOLDERS = many(15, () => "€".repeat(83)).join("/");
@@ -371,6 +372,42 @@ export const NAME_ROWS: readonly Row[] = [
       { times: 40, atOnce: 10 },
       (n, { list }) =>
         list({ sort: "size", limit: 1_000 - n, includeFrontMatter: true }),
+    ),
+    withinMs: 60_000,
+  },
+  {
+    // Each of these files but a few has an error, which would name its path.
+    name: "path-errors",
+    attacker: "author",
+    repository: () =>
+      repositoryOfTrees((store) => {
+        const oid = store.write("blob", "---\na: 1\n---\n".padEnd(MIB, "x"));
+        const files = many(1_000, (n) => ({ name: `${n}.md`, oid }));
+        return inFolder(store, "posts", inLongFolders(store, 98, files));
+      }),
+    first: ({ list }) => [list({ limit: 1 })],
+    waitMs: 5_000,
+    attack: flood(
+      { times: 20, atOnce: 5 },
+      (n, { list }) => list({ limit: 1_000 - n, includeFrontMatter: true }),
+    ),
+    withinMs: 60_000,
+  },
+  {
+    // What identifies the history of these files has their paths in it.
+    name: "history-paths",
+    attacker: "author",
+    repository: () =>
+      repositoryOfTrees((store) => {
+        const files = sameFiles(store, 100, (n) => `${n}.md`);
+        const oid = inFolder(store, "字".repeat(60_000), tree(store, files));
+        return inFolder(store, "posts", oid);
+      }),
+    first: ({ list }) => [list({ limit: 1 })],
+    waitMs: 5_000,
+    attack: flood(
+      { times: 20, atOnce: 5 },
+      (n, { list }) => list({ limit: 100 - n, includeHistory: true }),
     ),
     withinMs: 60_000,
   },

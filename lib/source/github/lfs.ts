@@ -7,7 +7,12 @@
 
 import pLimit from "p-limit";
 import { z } from "zod";
-import { CollectionsError, itemNotFound, sourceFailed } from "../../errors.ts";
+import {
+  CollectionsError,
+  itemNotFound,
+  shownPath,
+  sourceFailed,
+} from "../../errors.ts";
 import { hasId } from "../git_object_id.ts";
 import type {
   BlobResult,
@@ -124,7 +129,7 @@ async function download(
   const failed = (state: string) =>
     new CollectionsError(
       "source-failed",
-      `The Git LFS object of "${path}" ${state}.`,
+      `The Git LFS object of "${shownPath(path)}" ${state}.`,
       {
         message: `Cannot read "${id}": the Git LFS object ${state}`,
       },
