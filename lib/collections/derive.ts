@@ -163,8 +163,9 @@ export async function* workOn<Common, T>(
         if (!(error instanceof TimeLimitError)) throw error;
         return { results: [], isSlow: true };
       });
-      for (const result of results) yield [readable[at++]!.id, result];
       if (results.length > 0) tries = 0;
+      // A loop over them would keep them while the next batch waits.
+      while (results.length > 0) yield [readable[at++]!.id, results.shift()!];
       if (!isSlow) continue;
       // It is unknown which file of the batch ended the thread. The next files
       // are tried one by one.

@@ -34,6 +34,7 @@ import {
   BYTES_PER_PROCESSOR_MS,
   type FileRef,
 } from "../source/source.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import type { Permit } from "../work/fair_queue.ts";
 import { runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
@@ -139,7 +140,7 @@ export async function describeItems(
     for (const file of files) Object.assign(file, histories.get(file.path));
     historyForMs = cacheForMs;
   }
-  const take = planReads(files, page, read);
+  const take = await planReads(files, page, read);
   let { blobs } = page;
   if (needs.content) {
     const carried = files.filter(({ error }) => error === undefined);
@@ -176,10 +177,10 @@ const inOrder = (files: readonly DescribedFile[]) =>
  * byte order of path. Returns a function that takes the share of one more file
  * or throws.
  */
-function planReads(
+async function planReads(
   files: readonly DescribedFile[],
   { needs, folder }: Page,
-  { limits: { maxItemBytes: maxBytes } }: ReadContext,
+  { context: { signal }, limits: { maxItemBytes: maxBytes } }: ReadContext,
 ) {
   // A single file is bounded only by the maximum size of an item.
   const bytesLeft = folder === null
@@ -200,6 +201,8 @@ function planReads(
   };
   for (const file of inOrder(isPlain(needs) ? [] : files)) {
     const { path, size } = file;
+    // An error takes some time.
+    await yieldToEventLoop(signal);
     try {
       if (needs.content || needs.html && isMarkdown(path)) {
         take(contentRef(file));

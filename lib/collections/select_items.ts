@@ -1,6 +1,7 @@
 // Selects and orders the files of a list and counts its facets. The content
 // thread does this once per tree and query.
 
+import { Buffer } from "node:buffer";
 import type { ListParameters } from "../api/parameters.ts";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import type { Selection } from "../content/select.ts";
@@ -16,11 +17,11 @@ import { type CollectionFolder, pathIn } from "./resolve_collection.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 
 /**
- * Limits the paths of an answer. Those of 2,000 files in a sitemap fit with
- * 4,096 characters each. Git sets no limit.
+ * Limits the paths of an answer in UTF-8. Those of 2,000 files in a sitemap fit
+ * with 4,096 bytes each. Git sets no limit. Strings take no more memory.
  */
-const MAX_PATH_CHARS = 8 << 20;
-const MANY_PATH_CHARS = 256 << 10;
+const MAX_PATH_BYTES = 8 << 20;
+const MANY_PATH_BYTES = 256 << 10;
 /** To read a longer path is no cheap step. */
 const LONG_PATH_CHARS = 1024;
 
@@ -62,16 +63,17 @@ export async function selectItems(
     todo: string,
   ) => {
     const found: SelectedFile[] = [];
-    let pathChars = 0;
+    const folderBytes = Buffer.byteLength(pathIn(path, ""));
+    let pathBytes = 0;
     for (const index of indices) {
       const file = fileAt(index);
-      pathChars += file.path.length;
-      if (pathChars > MAX_PATH_CHARS) {
+      pathBytes += folderBytes + files.pathBytes(index).length;
+      if (pathBytes > MAX_PATH_BYTES) {
         const why = `the paths of ${indices.length} items are too long`;
         throw collectionTooLarge(path, `${why}; ${todo}`);
       }
       // Usual paths are short and need no more memory than the answer.
-      if (pathChars > MANY_PATH_CHARS) await read.reserveBytes(MAX_PATH_CHARS);
+      if (pathBytes > MANY_PATH_BYTES) await read.reserveBytes(MAX_PATH_BYTES);
       found.push({ ...file, index });
       const isLong = file.path.length > LONG_PATH_CHARS;
       if (isLong || found.length % STEPS_PER_YIELD === 0) {

@@ -3,6 +3,7 @@
 
 import { type Task, whole } from "../thread/compute.ts";
 import type { Delivery, DeliveryInput } from "./delivery.ts";
+import type { render } from "./render.ts";
 import type { TableInput } from "./rows.ts";
 
 /** Derives the front matter of files. The thread keeps it. */
@@ -15,6 +16,8 @@ export const deriveTask = {
 export const renderTask = {
   name: "render",
   load: async () => (await import("./render.ts")).render,
+  moveOutput: ({ results }: ReturnType<typeof render>) =>
+    results.flatMap((html) => typeof html === "string" ? [] : html.buffer),
 };
 
 /** Builds the items of a page as JSON. */

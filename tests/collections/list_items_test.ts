@@ -654,29 +654,31 @@ Deno.test("listItems() leaves out contentUrl for long paths", async () => {
 });
 
 Deno.test("an answer has at most 8 MiB of paths", async () => {
-  const folder = `posts/${`${"d".repeat(255)}/`.repeat(160)}`;
-  const source = new MemorySource(
-    Array.from({ length: 210 }, (_, n) => [`${folder}${n}.md`, ""] as const),
-  );
-  const reserved: number[] = [];
-  const read = source.read();
-  const reserveBytes = (bytes: number) => {
-    reserved.push(bytes);
-    return Promise.resolve();
-  };
-  const error = await rejects(
-    list("limit=210&fields=sha", { ...read, reserveBytes }),
-    "collection-too-large",
-  );
-  assert(error.detail.includes("lower limit"), error.detail);
-  assertEquals(new Set(reserved), new Set([8 << 20]));
-  const { body: { items } } = await list("limit=200&fields=sha", read);
-  assertEquals(items.length, 200);
-  const dated = list("limit=1&sort=lastChanged.date", source.read());
-  const { detail } = await rejects(dated, "collection-too-large");
-  assert(detail.includes("leave out the sort"), detail);
-  const sitemap = "format=sitemap&linkTemplate=https://example.org/{slug}";
-  await rejects(list(sitemap, read), "collection-too-large");
+  for (const name of ["d".repeat(255), "字".repeat(85)]) {
+    const folder = `posts/${`${name}/`.repeat(160)}`;
+    const source = new MemorySource(
+      Array.from({ length: 210 }, (_, n) => [`${folder}${n}.md`, ""] as const),
+    );
+    const reserved: number[] = [];
+    const read = source.read();
+    const reserveBytes = (bytes: number) => {
+      reserved.push(bytes);
+      return Promise.resolve();
+    };
+    const error = await rejects(
+      list("limit=210&fields=sha", { ...read, reserveBytes }),
+      "collection-too-large",
+    );
+    assert(error.detail.includes("lower limit"), error.detail);
+    assertEquals(new Set(reserved), new Set([8 << 20]));
+    const { body: { items } } = await list("limit=200&fields=sha", read);
+    assertEquals(items.length, 200);
+    const dated = list("limit=1&sort=lastChanged.date", source.read());
+    const { detail } = await rejects(dated, "collection-too-large");
+    assert(detail.includes("leave out the sort"), detail);
+    const sitemap = "format=sitemap&linkTemplate=https://example.org/{slug}";
+    await rejects(list(sitemap, read), "collection-too-large");
+  }
 });
 
 Deno.test("a path of over 2,000 folders is refused after 2,000 reads", async () => {

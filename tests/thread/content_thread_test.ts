@@ -20,6 +20,7 @@ import {
   LIMIT_MS,
   MAX_HEAP_MB,
   TimeLimitError,
+  unlimited,
 } from "../../lib/thread/compute.ts";
 import {
   ContentThread,
@@ -276,6 +277,17 @@ Deno.test("ContentThread moves an input there and back", async () => {
     `${error}`,
   );
   assertEquals([tries, answer.buffer.detached], [2, true]);
+});
+
+Deno.test("rendered HTML is moved from the thread", async () => {
+  const render = await renderTask.load();
+  const files = ["*a*", "b".repeat(2 << 20)].map((text, n) => (
+    { id: `${n}`, bytes: bytesOf(text) }
+  ));
+  const batch = render({ repository: "octo/site", files }, unlimited);
+  const [html, failure] = batch.results;
+  assert(html instanceof Uint8Array && typeof failure === "string");
+  assertEquals(renderTask.moveOutput(batch), [html.buffer]);
 });
 
 Deno.test("ContentThread loads modules before the time of a task begins", async () => {

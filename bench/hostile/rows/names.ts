@@ -364,7 +364,7 @@ export const NAME_ROWS: readonly Row[] = [
           name: `${n}.png`,
           oid: store.write("blob", "x".repeat(1 + n * 7_919 % 1_000)),
         }));
-        return inFolder(store, "posts", inLongFolders(store, 98, files));
+        return inFolder(store, "posts", inLongFolders(store, 32, files));
       }),
     first: ({ list }) => [list({ limit: 1 })],
     waitMs: 5_000,
@@ -383,7 +383,7 @@ export const NAME_ROWS: readonly Row[] = [
       repositoryOfTrees((store) => {
         const oid = store.write("blob", "---\na: 1\n---\n".padEnd(MIB, "x"));
         const files = many(1_000, (n) => ({ name: `${n}.md`, oid }));
-        return inFolder(store, "posts", inLongFolders(store, 98, files));
+        return inFolder(store, "posts", inLongFolders(store, 32, files));
       }),
     first: ({ list }) => [list({ limit: 1 })],
     waitMs: 5_000,
@@ -400,7 +400,7 @@ export const NAME_ROWS: readonly Row[] = [
     repository: () =>
       repositoryOfTrees((store) => {
         const files = sameFiles(store, 100, (n) => `${n}.md`);
-        const oid = inFolder(store, "字".repeat(60_000), tree(store, files));
+        const oid = inFolder(store, "字".repeat(27_000), tree(store, files));
         return inFolder(store, "posts", oid);
       }),
     first: ({ list }) => [list({ limit: 1 })],
@@ -417,7 +417,7 @@ export const NAME_ROWS: readonly Row[] = [
     repository: () =>
       repositoryOfTrees((store) => {
         const files = sameFiles(store, 2_000, (n) => `${n}.md`);
-        return inFolder(store, "posts", inLongFolders(store, 49, files));
+        return inFolder(store, "posts", inLongFolders(store, 16, files));
       }),
     first: ({ list }) => [list({ limit: 1 })],
     waitMs: 5_000,
