@@ -506,7 +506,8 @@ export const pageTooLarge = (path: string, maxBytes: number) =>
   new CollectionsError(
     "page-too-large",
     `The content of "${shownPath(path)}" does not fit into a page of ` +
-      `${maxBytes} bytes. Ask for a smaller limit or read it with get-item-content.`,
+      `${maxBytes} bytes. Ask for a smaller limit or read it with ` +
+      "get-item-content.",
   );
 
 /**

@@ -164,7 +164,7 @@ export async function* workOn<Common, T>(
         return { results: [], isSlow: true };
       });
       if (results.length > 0) tries = 0;
-      // A loop over them would keep them while the next batch waits.
+      // A for loop would keep the batch in memory while the next one waits.
       while (results.length > 0) yield [readable[at++]!.id, results.shift()!];
       if (!isSlow) continue;
       // It is unknown which file of the batch ended the thread. The next files

@@ -125,7 +125,7 @@ export class HttpContext implements RequestContext {
 
   /**
    * Returns the response with a body. A large body is paced. `hold` is called
-   * before.
+   * first.
    */
   respond(
     body: ReadyBody,

@@ -505,6 +505,16 @@ Deno.test("a page has at most 16 MiB of HTML before it is written", async () => 
   }
 });
 
+const HTML_BYTES = 40 << 20;
+
+const openHtmlMemory = (clock: Clock) =>
+  new FairQueue({
+    capacity: HTML_BYTES,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock,
+  });
+
 /** A cache with a store and no room in memory. Counts the HTML it reads. */
 async function storedOnly(clock: Clock) {
   const store = await Deno.openKv(":memory:");
@@ -528,12 +538,7 @@ Deno.test("listItems() reads stored HTML until an answer is full", async () => {
     ]),
   );
   const { counts, kv, objects } = await storedOnly(source.clock);
-  const htmlMemory = new FairQueue({
-    capacity: 40 << 20,
-    maxWaiting: 4,
-    maxWaitMs: 30_000,
-    clock: source.clock,
-  });
+  const htmlMemory = openHtmlMemory(source.clock);
   const read = source.read("a", { objects, htmlMemory });
   // As many as the store takes at once.
   for (let page = 1; page <= 10; page++) {
@@ -565,12 +570,7 @@ Deno.test("many jobs leave most HTML in the caches", async () => {
   const { counts, kv, objects } = await storedOnly(source.clock);
   const jobs = new BackgroundJobs(source.clock);
   Object.defineProperty(jobs, "running", { value: 8 });
-  const htmlMemory = new FairQueue({
-    capacity: 40 << 20,
-    maxWaiting: 4,
-    maxWaitMs: 30_000,
-    clock: source.clock,
-  });
+  const htmlMemory = openHtmlMemory(source.clock);
   const acquire = htmlMemory.acquire.bind(htmlMemory);
   htmlMemory.acquire = async (request) => {
     await kv.flush();
@@ -591,19 +591,13 @@ Deno.test("listItems() holds no HTML while it waits for its memory", async () =>
     Array.from({ length: 6 }, (_, n) => [`posts/${n}.md`, text + n]),
   );
   const { counts, kv, objects } = await storedOnly(source.clock);
-  const capacity = 40 << 20;
-  const htmlMemory = new FairQueue({
-    capacity,
-    maxWaiting: 4,
-    maxWaitMs: 30_000,
-    clock: source.clock,
-  });
+  const htmlMemory = openHtmlMemory(source.clock);
   const acquire = htmlMemory.acquire.bind(htmlMemory);
   let asked = 0;
   let others: Permit | undefined;
   htmlMemory.acquire = (request) => {
     // The second time the HTML is rendered.
-    if (++asked === 2) others = htmlMemory.take("b", capacity);
+    if (++asked === 2) others = htmlMemory.take("b", HTML_BYTES);
     return acquire(request);
   };
   const read = source.read("a", { objects, htmlMemory });

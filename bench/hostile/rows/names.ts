@@ -376,7 +376,7 @@ export const NAME_ROWS: readonly Row[] = [
     withinMs: 60_000,
   },
   {
-    // Each of these files but a few has an error, which would name its path.
+    // All but a few of these files have an error that names the path.
     name: "path-errors",
     attacker: "author",
     repository: () =>
