@@ -1,0 +1,42 @@
+// How files are worked on in batches.
+
+import { assert, assertEquals } from "@std/assert";
+import { inBatch } from "../../lib/content/derive.ts";
+import { TimeLimitError, unlimited } from "../../lib/thread/compute.ts";
+
+const files = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    id: `${n}`,
+    bytes: new Uint8Array(),
+  }));
+
+Deno.test("short files share a limit of their time, long ones have their own", () => {
+  let limits = 0;
+  const pace = {
+    ...unlimited,
+    within<T>(work: () => T): T {
+      limits++;
+      return work();
+    },
+  };
+  const { results } = inBatch(files(1_000), pace, ({ id }) => id);
+  assertEquals(results, files(1_000).map(({ id }) => id));
+  assert(limits < 100, `${limits} limits`);
+
+  limits = 0;
+  inBatch(files(3), pace, () => {
+    const endsAtMs = performance.now() + 6;
+    while (performance.now() < endsAtMs);
+  });
+  assertEquals(limits, 3);
+});
+
+Deno.test("a file that takes too long ends a batch and loses nothing before it", () => {
+  const kept: string[] = [];
+  const batch = inBatch(files(5), unlimited, ({ id }) => {
+    if (id === "3") throw new TimeLimitError("The work takes too long");
+    return id;
+  }, (result, { id }) => kept.push(result + id));
+  assertEquals(batch, { results: ["0", "1", "2"], isSlow: true });
+  assertEquals(kept, ["00", "11", "22"]);
+});
