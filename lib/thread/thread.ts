@@ -24,7 +24,7 @@ type Failure = Pick<CollectionsError, "code" | "detail" | "message" | "facts">;
 export type TaskReply =
   | { readonly output: unknown }
   /**
-   * The input comes back for another try. Null for long work, which is not
+   * A moved input comes back for another try. Null for long work, which is not
    * tried again.
    */
   | { readonly overLimit: unknown }
@@ -110,7 +110,7 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
   } catch (error) {
     if (isHeapFull()) return reply({ isHeapFull: true });
     if (error instanceof TimeLimitError && data.limitMs !== LIMIT_MS.long) {
-      return reply({ overLimit: input }, moved);
+      return reply({ overLimit: moveInput ? input : null }, moved);
     }
     reply(replyOf(error));
   } finally {

@@ -3,7 +3,7 @@
 
 import { yieldToEventLoop } from "./clock.ts";
 
-const PIECE_BYTES = 1 << 20;
+const PIECE_BYTES = 256 << 10;
 
 /** Returns texts in UTF-8 and bytes as one block. */
 export async function joinBytes(
@@ -18,6 +18,7 @@ export async function joinBytes(
   );
   let at = 0;
   for (const block of blocks) {
+    await yieldToEventLoop();
     await copyBytes(block, joined, at);
     at += block.length;
   }

@@ -279,6 +279,43 @@ Deno.test("ContentThread moves an input there and back", async () => {
   assertEquals([tries, answer.buffer.detached], [2, true]);
 });
 
+Deno.test("ContentThread copies the bytes of files before it sends them", async () => {
+  using opened = start();
+  await opened.thread.start();
+  const own = MessagePort.prototype.postMessage;
+  const moved: number[] = [];
+  using _own = {
+    [Symbol.dispose]: () => void (MessagePort.prototype.postMessage = own),
+  };
+  MessagePort.prototype.postMessage = function (message, options) {
+    const buffers = options as unknown as ArrayBuffer[] | undefined;
+    moved.push(...buffers?.map(({ byteLength }) => byteLength) ?? []);
+    Reflect.apply(own, this, [message, options]);
+  };
+  const render = async (...texts: Uint8Array[]) => {
+    const files = texts.map((bytes, n) => ({ id: `${n} ${moved}`, bytes }));
+    const { results } = await opened.thread.run(renderTask, {
+      repository: "octo/site",
+      files,
+    }, { client: "a" });
+    return results.map((html) =>
+      JSON.parse(new TextDecoder().decode(html as Uint8Array)).parts.join("")
+    );
+  };
+  const [long, other, short] = ["a", "b", "c"].map((text, n) =>
+    bytesOf(text.repeat(n === 2 ? 1_000 : 50_000))
+  );
+  // Two files with the same content are sent once.
+  assertEquals((await render(long!, other!, long!)).map((html) => html[3]), [
+    "a",
+    "b",
+    "a",
+  ]);
+  assertEquals([moved, long!.length], [[100_000], 50_000]);
+  await render(short!);
+  assertEquals(moved, [100_000]);
+});
+
 Deno.test("rendered HTML is moved from the thread", async () => {
   const render = await renderTask.load();
   const files = ["*a*", "b".repeat(2 << 20)].map((text, n) => (

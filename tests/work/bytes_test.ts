@@ -18,4 +18,7 @@ Deno.test("joinBytes() yields after each MiB", async () => {
   using _turns = onTurns(() => turns++);
   await joinBytes([new Uint8Array(8 << 20)]);
   assert(turns >= 6, `${turns} turns`);
+  turns = 0;
+  await joinBytes(Array(40).fill(new Uint8Array(200 << 10)));
+  assert(turns >= 6, `${turns} turns`);
 });
