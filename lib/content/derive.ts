@@ -19,9 +19,9 @@ export interface FilesInput {
 
 /**
  * Short files share a limit of their time, which takes some 0.1 ms to set. Each
- * still has nearly all of it.
+ * still has nearly all of it, and what is kept afterwards is little.
  */
-const PIECE_MS = 5;
+const PIECE = { ms: 5, bytes: 32 << 10 };
 
 /** The results of the first files. There are as many as one turn allows. */
 export interface Batch<T> {
@@ -45,22 +45,30 @@ export function inBatch<T>(
     if (results.length > 0 && pace.isOver()) break;
     const rest = files.slice(results.length);
     const piece: T[] = [];
-    let isSlow = false;
+    let begun = 0;
+    let isOut = false;
     try {
       pace.within(() => {
-        const endsAtMs = performance.now() + PIECE_MS;
-        for (const file of rest) {
+        const endsAtMs = performance.now() + PIECE.ms;
+        let bytes = 0;
+        do {
+          const file = rest[begun++]!;
           piece.push(work(file));
-          if (performance.now() >= endsAtMs) break;
-        }
+          bytes += file.bytes.length;
+        } while (
+          begun < rest.length && bytes < PIECE.bytes &&
+          performance.now() < endsAtMs
+        );
       });
     } catch (error) {
       if (!(error instanceof TimeLimitError)) throw error;
-      isSlow = true;
+      isOut = true;
     }
     piece.forEach((result, index) => keep(result, rest[index]!));
     results.push(...piece);
-    if (isSlow) return { results, isSlow };
+    // The time may also end when the last result is there.
+    const isSlow = begun > piece.length || results.length === 0;
+    if (isOut) return { results, isSlow };
   }
   return { results, isSlow: false };
 }

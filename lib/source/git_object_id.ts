@@ -100,7 +100,7 @@ export const orderTask: Task<{ keys: Uint8Array<ArrayBuffer> }, Uint32Array> = {
 export const orderKey = ({ name, mode }: TreeObjectEntry): string =>
   mode === "40000" ? `${name}/\0` : `${name}\0`;
 
-/** Returns what `orderTask` joins. The strings have one byte a character. */
+/** Splits what `orderTask` gets. The strings have one byte a character. */
 const keysIn = (bytes: Uint8Array) => latin1Of(bytes).split("\0").slice(0, -1);
 
 const latin1Of = ({ buffer, byteOffset, length }: Uint8Array) =>

@@ -301,6 +301,7 @@ export class ContentThread implements Compute {
       let sent = input;
       if (task.moveInput === undefined) {
         ({ sent, moved } = await copyFiles(input));
+        if (signal?.aborted) return { overLimit: input };
       } else {
         moved = task.moveInput(input);
         isGiven = moved.length > 0;

@@ -109,10 +109,10 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     reply({ output }, moveOutput?.(output));
   } catch (error) {
     if (isHeapFull()) return reply({ isHeapFull: true });
-    if (error instanceof TimeLimitError && data.limitMs !== LIMIT_MS.long) {
-      return reply({ overLimit: moveInput ? input : null }, moved);
-    }
-    reply(replyOf(error));
+    const isFirst = data.limitMs !== LIMIT_MS.long;
+    if (error instanceof TimeLimitError && isFirst) {
+      reply({ overLimit: moveInput ? input : null }, moved);
+    } else reply(replyOf(error));
   } finally {
     clearTimeout(timer);
   }

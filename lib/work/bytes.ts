@@ -17,8 +17,13 @@ export async function joinBytes(
     blocks.reduce((sum, { length }) => sum + length, 0),
   );
   let at = 0;
+  let copied = 0;
   for (const block of blocks) {
-    await yieldToEventLoop();
+    copied += block.length;
+    if (copied > PIECE_BYTES) {
+      await yieldToEventLoop();
+      copied = 0;
+    }
     await copyBytes(block, joined, at);
     at += block.length;
   }

@@ -40,3 +40,32 @@ Deno.test("a file that takes too long ends a batch and loses nothing before it",
   assertEquals(batch, { results: ["0", "1", "2"], isSlow: true });
   assertEquals(kept, ["00", "11", "22"]);
 });
+
+Deno.test("a time limit that ends with the last result blames no file", () => {
+  const pace = {
+    ...unlimited,
+    within<T>(work: () => T): T {
+      work();
+      throw new TimeLimitError("The work takes too long");
+    },
+  };
+  const own = inBatch(files(2), pace, ({ id }) => id);
+  assertEquals(own, { results: ["0", "1"], isSlow: false });
+});
+
+Deno.test("what is kept after one limit is little", () => {
+  const kept: number[] = [];
+  let limits = 0;
+  const pace = {
+    ...unlimited,
+    within<T>(work: () => T): T {
+      limits++;
+      return work();
+    },
+  };
+  const long = files(4).map((file) => (
+    { ...file, bytes: new Uint8Array(20 << 10) }
+  ));
+  inBatch(long, pace, () => null, () => kept.push(limits));
+  assertEquals(kept, [1, 1, 2, 2]);
+});

@@ -12,7 +12,7 @@ Deno.test("joinBytes() joins texts and bytes of any length", async () => {
   assertEquals([decoder.decode(start), decoder.decode(end)], ["é{", "}"]);
 });
 
-Deno.test("joinBytes() yields after each MiB", async () => {
+Deno.test("joinBytes() yields after some 256 KiB, and not before", async () => {
   using _ticks = useTicks({ perLookMs: 9 });
   let turns = 0;
   using _turns = onTurns(() => turns++);
@@ -21,4 +21,7 @@ Deno.test("joinBytes() yields after each MiB", async () => {
   turns = 0;
   await joinBytes(Array(40).fill(new Uint8Array(200 << 10)));
   assert(turns >= 6, `${turns} turns`);
+  turns = 0;
+  await joinBytes(["a", new Uint8Array(200 << 10), "b"]);
+  assertEquals(turns, 0);
 });

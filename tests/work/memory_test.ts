@@ -56,14 +56,18 @@ const BUFFERS = `
 `;
 
 Deno.test("collectSoon() has dropped buffers collected", async () => {
-  for (const isAsked of [true, false]) {
-    const [collected, grownMiB] = await printed(
-      BUFFERS.replaceAll("isAsked", `${isAsked}`),
-    );
-    assertEquals(collected! >= 25, isAsked, `${collected}`);
-    // V8 would stop the thread to collect.
-    assert(grownMiB! < 32, `${grownMiB} MiB`);
-  }
+  const run = (isAsked: boolean) =>
+    printed(BUFFERS.replaceAll("isAsked", `${isAsked}`));
+  const [collected, grownMiB] = await run(true);
+  assert(collected! >= 25, `${collected}`);
+  // V8 would stop the thread to collect.
+  assert(grownMiB! < 32, `${grownMiB} MiB`);
+  // Unasked, V8 collects them by chance only.
+  const counts: number[] = [];
+  do counts.push((await run(false))[0]!); while (
+    counts.at(-1)! >= 25 && counts.length < 5
+  );
+  assert(counts.at(-1)! < 25, `${counts}`);
 });
 
 const OUTSIDE = `
