@@ -66,7 +66,7 @@ export function inBatch<T>(
     }
     piece.forEach((result, index) => keep(result, rest[index]!));
     results.push(...piece);
-    // The time may also end when the last result is there.
+    // The time may also end right after a result, which blames no file.
     const isSlow = begun > piece.length || results.length === 0;
     if (isOut) return { results, isSlow };
   }

@@ -10,25 +10,28 @@ const files = (count: number) =>
     bytes: new Uint8Array(),
   }));
 
+/** Sets no limits and counts them. */
+const countedPace = () => ({
+  ...unlimited,
+  limits: 0,
+  within<T>(work: () => T): T {
+    this.limits++;
+    return work();
+  },
+});
+
 Deno.test("short files share a limit of their time, long ones have their own", () => {
-  let limits = 0;
-  const pace = {
-    ...unlimited,
-    within<T>(work: () => T): T {
-      limits++;
-      return work();
-    },
-  };
+  const pace = countedPace();
   const { results } = inBatch(files(1_000), pace, ({ id }) => id);
   assertEquals(results, files(1_000).map(({ id }) => id));
-  assert(limits < 100, `${limits} limits`);
+  assert(pace.limits < 100, `${pace.limits} limits`);
 
-  limits = 0;
-  inBatch(files(3), pace, () => {
+  const own = countedPace();
+  inBatch(files(3), own, () => {
     const endsAtMs = performance.now() + 6;
     while (performance.now() < endsAtMs);
   });
-  assertEquals(limits, 3);
+  assertEquals(own.limits, 3);
 });
 
 Deno.test("a file that takes too long ends a batch and loses nothing before it", () => {
@@ -55,17 +58,10 @@ Deno.test("a time limit that ends with the last result blames no file", () => {
 
 Deno.test("what is kept after one limit is little", () => {
   const kept: number[] = [];
-  let limits = 0;
-  const pace = {
-    ...unlimited,
-    within<T>(work: () => T): T {
-      limits++;
-      return work();
-    },
-  };
+  const pace = countedPace();
   const long = files(4).map((file) => (
     { ...file, bytes: new Uint8Array(20 << 10) }
   ));
-  inBatch(long, pace, () => null, () => kept.push(limits));
+  inBatch(long, pace, () => null, () => kept.push(pace.limits));
   assertEquals(kept, [1, 1, 2, 2]);
 });
