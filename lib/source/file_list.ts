@@ -6,8 +6,8 @@
 import { Buffer } from "node:buffer";
 import type { ObjectKind } from "../cache/object_cache.ts";
 import { countShared, freeBuffer } from "../work/memory.ts";
+import { ID_BYTES } from "./git_object_id.ts";
 
-const ID_BYTES = 20;
 const encoder = new TextEncoder();
 // A path may begin with a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

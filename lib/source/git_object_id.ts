@@ -8,7 +8,8 @@ import { createHash, type Hash } from "node:crypto";
 import { type Task, whole } from "../thread/compute.ts";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../work/clock.ts";
 
-const ID_BYTES = 20;
+/** Bytes of an id in binary form. */
+export const ID_BYTES = 20;
 
 export type GitMode = "100644" | "100755" | "120000" | "40000" | "160000";
 
