@@ -179,7 +179,7 @@ export class ContentThread implements Compute {
   }
 
   readonly run: Compute["run"] = async (task, input, options) => {
-    const { client, signal, charge, linearIn = null } = options;
+    const { signal, charge, linearIn = null } = options;
     const { clock } = this.options;
     let { isLong = (linearIn ?? 0) > LONG_BYTES } = options;
     try {
