@@ -15,7 +15,6 @@ import {
   LIMIT_MS,
   LONG_BYTES,
   MAX_HEAP_MB,
-  type RunOptions,
   SMALL_BYTES,
   type Task,
   TimeLimitError,
@@ -43,16 +42,12 @@ const LONG_DELAY_MS = 5_000;
 /** While others wait, long work rests for this many times its time. */
 const CROWDED_REST = 3;
 /**
- * A task waits until the process has room for so many bytes. Long work cannot
- * be stopped as soon as memory is short, so it needs room for a full heap of
- * the thread and for 48 MiB of requests. It fails if it waits in vain. Short
- * work takes less, and runs then.
+ * Long work starts only while there is room for a full heap of the thread and
+ * for 48 MiB of requests. It cannot be stopped as soon as memory is short.
  */
-const MEMORY = {
-  long: { bytes: (MAX_HEAP_MB + 48) << 20, waitMs: 10_000 },
-  short: { bytes: 64 << 20, waitMs: 500 },
-};
+const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
 const MEMORY_CHECK_MS = 100;
+const MEMORY_WAIT_MS = 10_000;
 /**
  * While memory is short, the thread forgets what it has not used for this long.
  * Work over a collection is several tasks. They fail with `service-busy` if the
@@ -67,7 +62,7 @@ interface ThreadOptions {
   clock: Clock;
   log: Log;
   /** Returns how many bytes of memory the process may still take. */
-  memoryLeft?: (isForLong: boolean) => number;
+  memoryLeft?: () => number;
 }
 
 /**
@@ -86,8 +81,7 @@ export class ContentThreads implements Compute {
       () =>
         new ContentThread({
           ...options,
-          memoryLeft: (isForLong) =>
-            memoryLeft(isForLong) - (isForLong ? this.longWorkBytes : 0),
+          memoryLeft: () => memoryLeft() - this.longWorkBytes,
         }),
     );
   }
@@ -179,7 +173,7 @@ export class ContentThread implements Compute {
   }
 
   readonly run: Compute["run"] = async (task, input, options) => {
-    const { signal, charge, linearIn = null } = options;
+    const { client, signal, charge, linearIn = null } = options;
     const { clock } = this.options;
     let { isLong = (linearIn ?? 0) > LONG_BYTES } = options;
     try {
@@ -189,7 +183,7 @@ export class ContentThread implements Compute {
         return (await task.load())(input, unlimited);
       }
       for (;;) {
-        const permit = await this.#turn(task.name, isLong, options);
+        const permit = await this.#turn(isLong, client, signal);
         const startedAtMs = clock.monotonicMs();
         // The thread is occupied until it replies even if the caller no longer
         // waits.
@@ -221,34 +215,34 @@ export class ContentThread implements Compute {
    * @throws {CollectionsError} service-busy if long work finds no memory.
    */
   async #turn(
-    name: string,
     isLong: boolean,
-    { client, signal }: RunOptions,
+    client: string,
+    signal: AbortSignal | undefined,
   ): Promise<Permit> {
     const { clock, memoryLeft = () => Infinity } = this.options;
     const delay = isLong ? LONG_DELAY_MS : 0;
-    const { bytes, waitMs } = isLong ? MEMORY.long : MEMORY.short;
     let endsAtMs = Infinity;
     for (;;) {
       const permit = await this.#queue.acquire({ client, delay, signal });
-      const nowMs = clock.monotonicMs();
-      const pauseMs = isLong ? this.#longAfterMs - nowMs : 0;
-      const isShort = name !== forgetTask.name && memoryLeft(isLong) < bytes;
-      if (isShort) endsAtMs = Math.min(endsAtMs, nowMs + waitMs);
-      const isLate = isShort && nowMs >= endsAtMs;
-      if (pauseMs <= 0 && (!isShort || isLate && !isLong)) {
+      const pauseMs = isLong ? this.#longAfterMs - clock.monotonicMs() : 0;
+      const isShort = isLong && memoryLeft() < MEMORY_FOR_LONG_BYTES;
+      const waitMs = Math.max(pauseMs, isShort ? MEMORY_CHECK_MS : 0);
+      if (waitMs <= 0) {
         this.isAtLongWork = isLong;
         return permit;
       }
       permit.release(0);
-      if (isLate) {
-        if (nowMs < this.#forgetAllAfterMs) throw serviceBusy();
-        this.#forgetAllAfterMs = nowMs + FORGET_ALL_EVERY_MS;
-        await this.forget(0);
-        continue;
+      if (isShort) {
+        const nowMs = clock.monotonicMs();
+        endsAtMs = Math.min(endsAtMs, nowMs + MEMORY_WAIT_MS);
+        if (nowMs >= endsAtMs) {
+          if (nowMs < this.#forgetAllAfterMs) throw serviceBusy();
+          this.#forgetAllAfterMs = nowMs + FORGET_ALL_EVERY_MS;
+          await this.forget(0);
+          continue;
+        }
       }
-      const checkMs = isShort ? MEMORY_CHECK_MS : 0;
-      await clock.sleep(Math.max(pauseMs, checkMs), signal);
+      await clock.sleep(waitMs, signal);
     }
   }
 
