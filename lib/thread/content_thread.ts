@@ -46,6 +46,11 @@ const CROWDED_REST = 3;
  * for 48 MiB of requests. It cannot be stopped as soon as memory is short.
  */
 const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
+/**
+ * With less than this left, the first try of work is shorter. The process could
+ * exceed its memory in the meantime.
+ */
+const MEMORY_FOR_FIRST_BYTES = 96 << 20;
 const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
 /**
@@ -273,8 +278,9 @@ export class ContentThread implements Compute {
     if (thread === null) {
       return { output: (await task.load())(input, unlimited) };
     }
-    const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first;
-    const { clock, log } = this.options;
+    const { clock, log, memoryLeft = () => Infinity } = this.options;
+    const isTight = !isLong && memoryLeft() < MEMORY_FOR_FIRST_BYTES;
+    const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first / (isTight ? 2 : 1);
     let isFull = false;
     const ask = (
       request: TaskRequest,
