@@ -40,7 +40,7 @@ const START_AGAIN_AFTER_MS = 60_000;
 /** Long work waits until other clients have used the thread for this long. */
 const LONG_DELAY_MS = 5_000;
 /** While others wait, long work rests for this many times its time. */
-const CROWDED_REST = 3;
+const CROWDED_REST = 5;
 /**
  * Long work starts only while there is room for a full heap of the thread and
  * for 48 MiB of requests. It cannot be stopped as soon as memory is short.
@@ -147,7 +147,7 @@ export class ContentThread implements Compute {
   #forgetAllAfterMs = -Infinity;
   /**
    * When long work may run again. It takes at most half of the time, and a
-   * quarter while others wait. A client with several short tasks then does not
+   * sixth while others wait. A client with several short tasks then does not
    * wait for long work before each.
    */
   #longAfterMs = -Infinity;
