@@ -1,7 +1,7 @@
 // Changes of files at an exact moment: before or after a call of Deno's that
 // the scan of a folder makes.
 
-type Name = "lstatSync" | "readDir" | "realPathSync";
+type Name = "lstat" | "lstatSync" | "readDir" | "realPath" | "realPathSync";
 type Call = (path: string) => unknown;
 
 /** Replaces a function of Deno's, until it is disposed of. */
@@ -38,17 +38,17 @@ export function before(
 
 /** Runs `change` once the first call with this path has its result. */
 export function after(
-  name: "lstatSync" | "realPathSync",
+  name: Exclude<Name, "readDir">,
   path: string,
   change: () => void,
 ): Disposable {
   let isDone = false;
   return replaceCall(name, (real) => (called) => {
+    if (isDone || called !== path) return real(called);
+    isDone = true;
     const result = real(called);
-    if (!isDone && called === path) {
-      isDone = true;
-      change();
-    }
+    if (result instanceof Promise) return result.finally(change);
+    change();
     return result;
   });
 }

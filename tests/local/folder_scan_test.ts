@@ -95,7 +95,7 @@ Deno.test("readExact() reads several blocks and no added byte", async () => {
   const scanned = await file.scan();
   assertEquals(scanned.id, idOf(text));
   using _grown = after(
-    "lstatSync",
+    "lstat",
     file.path,
     () => Deno.writeTextFileSync(file.path, "more", { append: true }),
   );
@@ -143,11 +143,11 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
 }
 
 Deno.test("scanFolder() shows nothing of a folder that was replaced", async () => {
-  const moments = [["readDir", "posts"], ["lstatSync", "posts/a.md"]] as const;
+  const moments = [["readDir", "posts"], ["lstat", "posts/a.md"]] as const;
   for (const [name, path] of moments) {
     await using folders = await withFolders();
     using _replaced = before(name, `${folders.dir}/${path}`, folders.replace);
-    using _back = after("lstatSync", `${folders.posts}/a.md`, folders.putBack);
+    using _back = after("lstat", `${folders.posts}/a.md`, folders.putBack);
     const state = await folders.scan();
     assertEquals([path, ...pathsOf(state)], [path, "posts/a.md"]);
     assertEquals(entryAt(state, "posts/a.md")?.id, idOf("inside\n"));
@@ -170,7 +170,9 @@ function flipping(
     isOutside = toOutside;
   };
   const left = [...calls];
-  const replaced = (["lstatSync", "realPathSync"] as const).map((name) =>
+  const replaced = (["lstat", "lstatSync", "realPathSync"] as const).map((
+    name,
+  ) =>
     replaceCall(name, (real) => (path) => {
       if (path !== `${folders.posts}/a.md` || left.length === 0) {
         return real(path);
@@ -192,7 +194,7 @@ function flipping(
 Deno.test("scanFolder() checks a file before and after it is read", async () => {
   // A link that is taken away for the check of the real path has to be taken
   // away for the second one too.
-  const first = [["lstatSync", true], ["realPathSync", false], [
+  const first = [["lstat", true], ["realPathSync", false], [
     "lstatSync",
     true,
   ]] as [
@@ -242,11 +244,11 @@ const REPLACE = {
 
 /** Changes during a scan: at which call, of which path, and what is there. */
 const CHANGES = [
-  { at: before, call: "realPathSync", path: ".", by: ["nothing", "a link"] },
+  { at: before, call: "realPath", path: ".", by: ["nothing", "a link"] },
   { at: before, call: "readDir", path: ".", by: ["nothing", "a file"] },
   {
     at: before,
-    call: "realPathSync",
+    call: "realPath",
     path: "posts",
     by: ["nothing", "a file", "a link"],
   },
@@ -258,16 +260,17 @@ const CHANGES = [
   },
   {
     at: before,
-    call: "lstatSync",
+    call: "lstat",
     path: "posts/a.md",
     by: ["nothing", "a folder", "a pipe"],
   },
   {
     at: after,
-    call: "lstatSync",
+    call: "lstat",
     path: "posts/a.md",
     by: ["nothing", "a pipe"],
   },
+  { at: before, call: "realPathSync", path: "posts/a.md", by: ["nothing"] },
 ] as const;
 
 Deno.test("scanFolder() leaves out what changes during the scan", async () => {
@@ -282,7 +285,7 @@ Deno.test("scanFolder() leaves out what changes during the scan", async () => {
       await Deno.writeTextFile(`${folders.dir}/kept.md`, "kept\n");
       await Deno.symlink("secret", `${folders.posts}/link`);
       const full = path === "." ? folders.dir : `${folders.dir}/${path}`;
-      using _changed = at(call as "lstatSync", full, () => REPLACE[what](full));
+      using _changed = at(call as "realPath", full, () => REPLACE[what](full));
       const found = await folders.scan().then(pathsOf, (error) => {
         assert(path === "." && error instanceof Deno.errors.NotFound, error);
         return [];
@@ -300,7 +303,7 @@ Deno.test("scanFolder() leaves out what changes during the scan", async () => {
 Deno.test("scanFolder() does not read what a new link leads to", async () => {
   await using folders = await withFolders();
   const path = `${folders.posts}/a.md`;
-  using _replaced = after("lstatSync", path, () => REPLACE["a link"](path));
+  using _replaced = after("lstat", path, () => REPLACE["a link"](path));
   assertEquals(pathsOf(await folders.scan()), ["posts/a.md@"]);
 });
 
@@ -314,7 +317,7 @@ Deno.test("readExact() follows no link that replaced a file", async () => {
     );
     const full = `${folders.dir}/${path}`;
     using _replaced = after(
-      "lstatSync",
+      "lstat",
       `${folders.posts}/a.md`,
       () => REPLACE["a link"](full),
     );
@@ -324,6 +327,21 @@ Deno.test("readExact() follows no link that replaced a file", async () => {
       null,
     ]);
   }
+});
+
+Deno.test({
+  name: "readExact() closes what it opens",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using folders = await withFolders();
+    const file = entryAt(await folders.scan(), "posts/a.md")!;
+    const open = () => [...Deno.readDirSync("/proc/self/fd")].length;
+    const before = open();
+    await readExact(folders.dir, "posts/a.md", file);
+    using _replaced = after("lstat", `${folders.posts}/a.md`, folders.replace);
+    await readExact(folders.dir, "posts/a.md", file);
+    assertEquals(open(), before);
+  },
 });
 
 Deno.test("scanFolder() reads what changed and reuses other folders", async () => {

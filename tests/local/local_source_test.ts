@@ -8,6 +8,8 @@ import {
   assertRejects,
 } from "@std/assert";
 import { CollectionsError, serviceBusy } from "../../lib/errors.ts";
+import { type FileHandle, open } from "node:fs/promises";
+import { readEach } from "../../lib/source/local/checked_file.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";
 import { TimeLimitError } from "../../lib/thread/compute.ts";
@@ -81,7 +83,7 @@ Deno.test("resolve() pauses four times as long as the last scan", async () => {
   ) {
     await using folder = await makeSampleFolder({ "a.md": "A\n" });
     using _slow = slowScans(folder, takesMs);
-    using lookups = countCalls("lstatSync");
+    using lookups = countCalls("lstat");
     const first = await folder.resolve();
     const { count } = lookups;
     assertEquals(
@@ -166,6 +168,92 @@ Deno.test("resolve() scans two folders at once", async () => {
   assertEquals(most, 2);
 });
 
+Deno.test("resolve() waits for a disk while others go on", async () => {
+  const file = await open(import.meta.filename!);
+  const handles = Object.getPrototypeOf(file) as FileHandle;
+  await file.close();
+  for (const call of ["lstat", "realPath", "read"] as const) {
+    await using folder = await makeSampleFolder({ "a.md": "A\n" });
+    await Deno.mkdir(`${folder.root}/other`);
+    const [called, disk] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    const wait = () => {
+      called.resolve();
+      return disk.promise;
+    };
+    const { read } = handles;
+    using _read = {
+      [Symbol.dispose]: () => void (handles.read = read),
+    };
+    handles.read = async function (this: FileHandle, ...of: [never]) {
+      if (call === "read") await wait();
+      return await read.apply(this, of);
+    } as typeof read;
+    using _call = call === "read" ? null : replaceCall(
+      call,
+      (real) => async (path) => {
+        const isIn = path.startsWith(folder.dir);
+        if (isIn) await wait();
+        return await real(path);
+      },
+    );
+    let isScanned = false;
+    const scan = folder.resolve().then(() => isScanned = true);
+    await called.promise;
+    await folder.resolve({ repo: "other" });
+    assert(!isScanned, call);
+    disk.resolve();
+    await scan;
+  }
+});
+
+Deno.test("resolve() and blobs() read eight files at once", async () => {
+  const files = Array.from({ length: 20 }, (_, n) => [`${n}.md`, `${n}\n`]);
+  await using folder = await makeSampleFolder(Object.fromEntries(files));
+  let [running, most] = [0, 0];
+  using _counted = replaceCall("lstat", (real) => (path) => {
+    most = Math.max(most, ++running);
+    return (real(path) as Promise<unknown>).finally(() => running--);
+  });
+  const snapshot = await folder.resolve();
+  const list = await folder.source.files(snapshot, snapshot.commit, uncharged);
+  assertEquals([most, list.length], [8, 20]);
+  most = 0;
+  const blobs = (signal?: AbortSignal) =>
+    folder.source.blobs(
+      snapshot,
+      files.map((_, index) => list.at(index)),
+      { ...uncharged, signal },
+    );
+  assertEquals([(await blobs()).size, most], [20, 8]);
+  const signal = AbortSignal.abort(new Error("left"));
+  await assertRejects(() => blobs(signal), Error, "left");
+});
+
+Deno.test("readEach() reads eight at once and ends with them", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => index);
+  let [running, most, ended] = [0, 0, 0];
+  const read = async (name: number) => {
+    most = Math.max(most, ++running);
+    // The last ones end first.
+    for (let turns = 20 - name; turns > 0; turns--) await Promise.resolve();
+    running--;
+    ended++;
+    if (name === 15) throw new Error("fifteen");
+    return name;
+  };
+  await assertRejects(() => readEach(names, read), Error, "fifteen");
+  assertEquals([most, running, ended], [8, 0, 16]);
+  assertEquals(await readEach(names, (name) => Promise.resolve(name)), names);
+
+  most = 0;
+  const all = () => readEach(names.slice(0, 8), read);
+  await Promise.all([all(), all(), all()]);
+  assertEquals(most, 16, "by all tasks together");
+});
+
 Deno.test("resolve() charges the request that starts a scan", async () => {
   const files = Array.from({ length: 50 }, (_, n) => [`${n}.md`, `${n}\n`]);
   await using folder = await makeSampleFolder(Object.fromEntries(files));
@@ -181,10 +269,10 @@ Deno.test("resolve() charges the request that starts a scan", async () => {
     // 50 names, each read; a request that joins or finds the result is not
     // charged.
     const both = await Promise.all([resolve(), resolve()]);
-    assertEquals(both.toSorted((a, b) => a - b), [0, 2.5]);
+    assertEquals(both.toSorted((a, b) => a - b), [0, 5]);
     assertEquals(await resolve(), 0);
     folder.clock.advance(10_000);
-    assertEquals(await resolve(), 0.5);
+    assertEquals(await resolve(), 1.5);
     folder.clock.advance(10_000);
   }
   using _quick = slowScans(folder, 0.25);

@@ -4,19 +4,26 @@
 // expected one and name the file that is open. This is checked before and after
 // the file is read. Opening never waits for a pipe.
 //
-// All this is done on the serving thread in its time slices. To hand each step
-// to another thread takes several times as long as the step, and the serving
-// thread then waits for the other threads.
+// Other threads look files up, open them and read them, so the serving thread
+// does not wait for the disk. It makes the checks itself: what they need is in
+// memory by then, and an author has the least time to act between two of them.
+// Handing a call to another thread takes longer than the call, so several files
+// are read at once.
 
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { constants, fstatSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { basename, dirname, join } from "@std/path";
-import { yieldToEventLoop } from "../../work/clock.ts";
+import pLimit from "p-limit";
 import { blobHash } from "../git_object_id.ts";
 
 /**
  * A file is read and hashed in blocks. Other tasks continue between two blocks.
  */
 export const BLOCK_BYTES = 1 << 16;
+
+const FILES_AT_ONCE = 8;
+/** Deno has 32 threads that wait. Hosts are looked up in them as well. */
+const reads = pLimit(16);
 
 // Windows has no O_NONBLOCK and no pipes among its files.
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -57,13 +64,10 @@ export const pathIn = (folder: CheckedPath, path: string): CheckedPath => ({
   realPath: join(folder.realPath, path),
 });
 
-/** Returns whether the real path is the expected one. */
-export const isReal = ({ path, realPath }: CheckedPath): boolean =>
-  nullIfMissing(() => Deno.realPathSync(path)) === realPath;
-
 /**
  * Returns whether the path still names the file or link that `lstat` described.
- * No link may lead to it.
+ * No link may lead to it. Only a file that was just looked up is checked
+ * without waiting for the disk.
  */
 export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
   const { path, realPath } = at;
@@ -71,10 +75,14 @@ export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
   const unlinked = found.isSymlink
     ? { path: dirname(path), realPath: dirname(realPath) }
     : at;
-  if (!isReal(unlinked)) return false;
-  // The real path is not used. Deno may have no permission to read it.
-  const info = nullIfMissing(() => Deno.lstatSync(path));
-  return info !== null && isSameFile(info, found);
+  try {
+    // Deno may have no permission to look up the real path itself.
+    return Deno.realPathSync(unlinked.path) === unlinked.realPath &&
+      isSameFile(Deno.lstatSync(path), found);
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 /**
@@ -88,10 +96,10 @@ export async function readChecked(
   found: Deno.FileInfo,
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(found.size),
 ): Promise<FileContent | null> {
-  const file = nullIfMissing(() => openSync(at.path, OPEN_FLAGS));
+  const file = await nullIfMissing(open(at.path, OPEN_FLAGS));
   if (file === null) return null;
   try {
-    const opened = fstatSync(file);
+    const opened = fstatSync(file.fd);
     const isFound = opened.isFile() && opened.size === found.size &&
       isSameFile(opened, found);
     if (!isFound || !isInPlace(at, found)) return null;
@@ -103,16 +111,38 @@ export async function readChecked(
         bytes.length - start,
         found.size - offset,
       );
-      const count = readSync(file, bytes, start, length, null);
-      if (count === 0) break;
-      hash.update(bytes.subarray(start, start + count));
-      offset += count;
-      await yieldToEventLoop();
+      const { bytesRead } = await file.read(bytes, start, length, null);
+      if (bytesRead === 0) break;
+      hash.update(bytes.subarray(start, start + bytesRead));
+      offset += bytesRead;
     }
     return isInPlace(at, found) ? { bytes, id: hash.digest("hex") } : null;
   } finally {
-    closeSync(file);
+    await file.close();
   }
+}
+
+/**
+ * Calls `read` for each file, {@linkcode FILES_AT_ONCE} at a time, and returns
+ * the results in order. Throws the error of the first file that fails, but not
+ * before the calls at that time have ended.
+ */
+export async function readEach<File, Result>(
+  files: readonly File[],
+  read: (file: File) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < files.length; start += FILES_AT_ONCE) {
+    const some = files.slice(start, start + FILES_AT_ONCE);
+    const outcomes = await Promise.allSettled(
+      some.map((file) => reads(() => read(file))),
+    );
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") throw outcome.reason;
+      results.push(outcome.value);
+    }
+  }
+  return results;
 }
 
 type Identity = Pick<Deno.FileInfo, "dev" | "ino" | "size" | "mtime">;
@@ -143,11 +173,8 @@ export function isMissing(error: unknown): boolean {
  * Returns the result of `read`, or null if there is nothing that may be read.
  * @throws any other failure.
  */
-export function nullIfMissing<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
+export const nullIfMissing = <T>(read: Promise<T>): Promise<T | null> =>
+  read.catch((error) => {
     if (isMissing(error)) return null;
     throw error;
-  }
-}
+  });

@@ -6,7 +6,7 @@
 // inode are the same.
 
 import { basename } from "@std/path";
-import { type Clock, yieldToEventLoop } from "../../work/clock.ts";
+import type { Clock } from "../../work/clock.ts";
 import { CollectionsError } from "../../errors.ts";
 import { blobId } from "../git_object_id.ts";
 import type { TreeEntries } from "../tree_entries.ts";
@@ -16,10 +16,10 @@ import {
   checkedPath,
   isInPlace,
   isMissing,
-  isReal,
   nullIfMissing,
   pathIn,
   readChecked,
+  readEach,
 } from "./checked_file.ts";
 import {
   folderOf,
@@ -111,7 +111,7 @@ export async function scanFolder(
     const fileNames: string[] = [];
     const folderNames: string[] = [];
     let omitted = 0;
-    checkFolder(at);
+    await checkFolder(at);
     for await (const entry of Deno.readDir(at.path)) {
       count(1);
       work.names++;
@@ -122,13 +122,12 @@ export async function scanFolder(
       else if (entry.isDirectory) folderNames.push(entry.name);
       else if (entry.isFile || entry.isSymlink) fileNames.push(entry.name);
     }
-    const entries: ScannedEntry[] = [];
-    for (const name of fileNames) {
-      await yieldToEventLoop();
-      const file = await scanFile(pathIn(at, name), name);
-      if (file !== null) entries.push(file);
-    }
-    checkFolder(at);
+    const files = await readEach(
+      fileNames,
+      (name) => scanFile(pathIn(at, name), name),
+    );
+    const entries = files.filter((file) => file !== null);
+    await checkFolder(at);
     for (const name of folderNames) {
       const below = await scan(pathIn(at, name), level + 1).catch((error) => {
         if (!isMissing(error)) throw error;
@@ -152,7 +151,7 @@ export async function scanFolder(
     name: string,
   ): Promise<ScannedEntry | null> => {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
-      const info = nullIfMissing(() => Deno.lstatSync(at.path));
+      const info = await nullIfMissing(Deno.lstat(at.path));
       if (info === null || !(info.isFile || info.isSymlink)) return null;
       count(Math.floor(info.size / BLOCK_BYTES));
       const stamp = stampOf(at, info, startedAtMs);
@@ -178,10 +177,10 @@ export async function scanFolder(
 
 type FoundFolder = Awaited<ReturnType<typeof folderOf>>;
 
-function checkFolder(at: CheckedPath) {
-  if (isReal(at)) return;
+async function checkFolder({ path, realPath }: CheckedPath) {
+  if (await nullIfMissing(Deno.realPath(path)) === realPath) return;
   throw new Deno.errors.NotFound(
-    `Cannot scan "${at.path}": a link took its place`,
+    `Cannot scan "${path}": a link took its place`,
   );
 }
 
@@ -206,7 +205,7 @@ function stampOf(at: CheckedPath, info: Deno.FileInfo, nowMs: number): string {
  */
 async function readId(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
   if (info.isSymlink) {
-    const target = nullIfMissing(() => Deno.readLinkSync(at.path));
+    const target = await nullIfMissing(Deno.readLink(at.path));
     if (target === null || !isInPlace(at, info)) return null;
     return blobId(new TextEncoder().encode(target));
   }

@@ -160,7 +160,7 @@ export async function readExact(
   { id, size }: Pick<FileRef, "id" | "size">,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const at = pathIn(checkedPath(folder), path);
-  const info = nullIfMissing(() => Deno.lstatSync(at.path));
+  const info = await nullIfMissing(Deno.lstat(at.path));
   // A file that has grown is not read into memory.
   const content = info?.isFile && info.size === size
     ? await readChecked(at, info)
