@@ -7,8 +7,8 @@ import {
   assertInstanceOf,
   assertRejects,
 } from "@std/assert";
-import { CollectionsError, serviceBusy } from "../../lib/errors.ts";
 import { type FileHandle, open } from "node:fs/promises";
+import { CollectionsError, serviceBusy } from "../../lib/errors.ts";
 import { readEach } from "../../lib/source/local/checked_file.ts";
 import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { configFlag } from "../run_task.ts";

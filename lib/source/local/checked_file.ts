@@ -76,7 +76,7 @@ export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
     ? { path: dirname(path), realPath: dirname(realPath) }
     : at;
   try {
-    // Deno may have no permission to look up the real path itself.
+    // `lstat` gets the given path: Deno may not be allowed to read the real one.
     return Deno.realPathSync(unlinked.path) === unlinked.realPath &&
       isSameFile(Deno.lstatSync(path), found);
   } catch (error) {
