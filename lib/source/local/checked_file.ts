@@ -76,7 +76,7 @@ export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
     ? { path: dirname(path), realPath: dirname(realPath) }
     : at;
   try {
-    // `lstat` gets the given path: Deno may not be allowed to read the real one.
+    // `lstat` gets the given path: Deno may not be allowed to read the other.
     return Deno.realPathSync(unlinked.path) === unlinked.realPath &&
       isSameFile(Deno.lstatSync(path), found);
   } catch (error) {
