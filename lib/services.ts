@@ -158,9 +158,12 @@ export async function openServices(
     content_queue: { "": threads.waiting },
   }));
   const localDir = await findLocalDir(config.localReposDir);
-  const local = localDir === null
-    ? null
-    : new LocalSource({ root: localDir, compute, clock });
+  const local = localDir === null ? null : new LocalSource({
+    root: localDir,
+    compute,
+    clock,
+    memoryLeft: () => memoryLeft() - threads.longWorkBytes,
+  });
   // Identifies the data in the store. A store may outlive a change of settings.
   // It must not serve repositories that are no longer allowed by name or that
   // come from another host.
@@ -366,6 +369,7 @@ export async function openServices(
       if (memoryLeft() < TRIM_BELOW_BYTES) {
         objects.trim();
         responses.trim();
+        local?.trim();
         threads.forget();
         collectSoon();
       }

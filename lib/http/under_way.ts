@@ -45,8 +45,8 @@ export class UnderWay {
 
   /**
    * Resolves when a counted request may start. Those past {@linkcode STARTS}
-   * wait for as long as {@linkcode MAX_PER_CLIENT} others take at most, since
-   * those that have left do not count. Then a client's requests start one by
+   * wait for about a second at most, however many of the client's requests have
+   * left while they waited. A client's requests that wait start one by
    * one, between the work of others: Deno 2.9.6 would start all that have
    * arrived in one go, and one with an address of 60 kB takes about 1 ms.
    * @throws the signal's reason if it is aborted.

@@ -63,8 +63,8 @@ export class Webhook {
   private readonly memory: BodyMemory;
   private readonly deliveries = new RecentMap<true>(MAX_DELIVERIES);
   /**
-   * Repositories that were reported within the last second. `isDue` is set if
-   * later deliveries name the repository.
+   * Repositories that were reported within the last second. `due` is the last
+   * change that was delivered since.
    */
   private readonly reported = new Map<string, { due: Change | null }>();
 

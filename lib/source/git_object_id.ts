@@ -32,9 +32,14 @@ export const isLfsId = (id: string) => id.length === 64;
 
 /** Returns whether bytes are the blob or Git LFS object with this id. */
 export function hasId(bytes: Uint8Array, id: string): boolean {
-  const hash = isLfsId(id) ? createHash("sha256") : blobHash(bytes.length);
-  return hash.update(bytes).digest("hex") === id;
+  return hashOf(id, bytes.length).update(bytes).digest("hex") === id;
 }
+
+/**
+ * Returns a hash for the blob or Git LFS object of `size` bytes with this id.
+ */
+export const hashOf = (id: string, size: number): Hash =>
+  isLfsId(id) ? createHash("sha256") : blobHash(size);
 
 /**
  * Returns a hash for a file of `size` bytes. Its `digest("hex")` is the blob id

@@ -71,8 +71,8 @@ export interface RunOptions {
    */
   repository?: string;
   /**
-   * Whether the work is known to be long. Long work starts when no short work
-   * of other clients waits.
+   * Whether the work is known to be long. Other clients use the thread for up
+   * to 5 s before it starts.
    */
   isLong?: boolean;
   /**

@@ -1,7 +1,7 @@
 // The serving thread's side of the content thread. One task runs at a time. The
 // next task belongs to the client that has used the least time. A piece of work
 // is tried with a short time limit first. Longer work is tried once more with
-// the full limit when no short work of other clients waits.
+// the full limit, after other clients have used the thread for up to 5 s.
 
 import { type Clock, orAborted, yieldToEventLoop } from "../work/clock.ts";
 import { CollectionsError, serviceBusy } from "../errors.ts";
@@ -47,8 +47,8 @@ const CROWDED_REST = 5;
  */
 const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
 /**
- * With less than this left, the first try of work is shorter. The process could
- * exceed its memory in the meantime.
+ * With less than this left, the first try of work is shorter, so that it takes
+ * less memory before it ends.
  */
 const MEMORY_FOR_FIRST_BYTES = 96 << 20;
 const MEMORY_CHECK_MS = 100;

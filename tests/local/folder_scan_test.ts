@@ -2,7 +2,9 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dirname } from "@std/path";
 import { CollectionsError } from "../../lib/errors.ts";
 import { blobId, orderTask, treeId } from "../../lib/source/git_object_id.ts";
+import { checkedPath } from "../../lib/source/local/checked_file.ts";
 import { scanFolder } from "../../lib/source/local/folder_scan.ts";
+import type { TreeEntry } from "../../lib/source/tree_entries.ts";
 import {
   entryAt,
   folderOf,
@@ -100,7 +102,24 @@ Deno.test("readExact() reads several blocks and no added byte", async () => {
     file.path,
     () => Deno.writeTextFileSync(file.path, "more", { append: true }),
   );
-  assertEquals(await readExact(file.dir, "a", scanned), null);
+  assertEquals(
+    await readExact(await checkedPath(file.dir), "a", scanned, noWork()),
+    null,
+  );
+});
+
+Deno.test("readExact() gives nothing of a file that shrinks", async () => {
+  await using file = await withFile("A".repeat(10));
+  const id = new Uint8Array(
+    await crypto.subtle.digest("SHA-256", bytesOf("AAA")),
+  ).toHex();
+  using _shrunk = after(
+    "lstatSync",
+    file.path,
+    () => Deno.truncateSync(file.path, 3),
+  );
+  const at = await checkedPath(file.dir);
+  assertEquals(await readExact(at, "a", { id, size: 10 }, noWork()), null);
 });
 
 /**
@@ -131,6 +150,8 @@ async function withFolders(clock = new TestClock(Date.now() + 60_000)) {
         order,
       });
     },
+    readExact: async (file: TreeEntry) =>
+      await readExact(await checkedPath(dir), "posts/a.md", file, noWork()),
     replace() {
       Deno.renameSync(posts, `${dir}/.moved`);
       Deno.symlinkSync(outside, posts);
@@ -313,7 +334,7 @@ Deno.test("readExact() follows no link that replaced a file", async () => {
     await using folders = await withFolders();
     const file = entryAt(await folders.scan(), "posts/a.md")!;
     assertEquals(
-      await readExact(folders.dir, "posts/a.md", file),
+      await folders.readExact(file),
       bytesOf("inside\n"),
     );
     const full = `${folders.dir}/${path}`;
@@ -323,7 +344,7 @@ Deno.test("readExact() follows no link that replaced a file", async () => {
       () => REPLACE["a link"](full),
     );
     // The bytes are the same, and in the folder.
-    assertEquals([path, await readExact(folders.dir, "posts/a.md", file)], [
+    assertEquals([path, await folders.readExact(file)], [
       path,
       null,
     ]);
@@ -347,10 +368,10 @@ Deno.test({
       assertMatch(list, /-> /);
       return list.includes(dirname(folders.dir));
     };
-    await readExact(folders.dir, "posts/a.md", file);
+    await folders.readExact(file);
     assertEquals(await isOpen(), false, "a file that was read");
     using _replaced = after("lstat", `${folders.posts}/a.md`, folders.replace);
-    await readExact(folders.dir, "posts/a.md", file);
+    await folders.readExact(file);
     assertEquals(await isOpen(), false, "a file that may not be read");
   },
 });
@@ -448,6 +469,12 @@ Deno.test("folderOf() and listFiles() let other tasks go on", async () => {
   assert(turns >= 80, `${turns}`);
   turns = 0;
   const state = { id, folders: new Map([[id, tree]]), blobIds: new Map() };
-  assertEquals((await listFiles(state, id, 1 << 20)).files?.length, 4_096);
+  const files = await listFiles(state, id, {
+    maxBytes: 1 << 20,
+    memoryLeft: () => Infinity,
+    work: { listed: 0 },
+    signal: new AbortController().signal,
+  });
+  assertEquals(files?.length, 4_096);
   assert(turns >= 16, `${turns}`);
 });

@@ -247,11 +247,130 @@ Deno.test("readEach() reads eight at once and ends with them", async () => {
   await assertRejects(() => readEach(names, read), Error, "fifteen");
   assertEquals([most, running, ended], [8, 0, 16]);
   assertEquals(await readEach(names, (name) => Promise.resolve(name)), names);
+});
 
-  most = 0;
-  const all = () => readEach(names.slice(0, 8), read);
-  await Promise.all([all(), all(), all()]);
-  assertEquals(most, 16, "by all tasks together");
+Deno.test("blobs() reads eight files at once while scans go on", async () => {
+  const files = Array.from({ length: 10 }, (_, n) => [`${n}.md`, `${n}\n`]);
+  await using folder = await makeSampleFolder(Object.fromEntries(files));
+  await Deno.mkdir(`${folder.root}/other`);
+  await Deno.writeTextFile(`${folder.root}/other/a.md`, "A\n");
+  const snapshot = await folder.resolve();
+  const list = await folder.source.files(snapshot, snapshot.commit, uncharged);
+  const disk = Promise.withResolvers<void>();
+  let [running, most] = [0, 0];
+  using _held = replaceCall("lstat", (real) => async (path) => {
+    if (path.startsWith(folder.dir)) {
+      most = Math.max(most, ++running);
+      await disk.promise;
+      running--;
+    }
+    return await real(path);
+  });
+  const wanted = files.map((_, index) => list.at(index));
+  const both = [wanted, wanted].map((files) =>
+    folder.source.blobs(snapshot, files, uncharged)
+  );
+  await folder.resolve({ repo: "other" });
+  assertEquals(running, 8);
+  disk.resolve();
+  assertEquals((await Promise.all(both)).map(({ size }) => size), [10, 10]);
+  assertEquals([running, most], [0, 8]);
+});
+
+Deno.test("resolve() and blobs() wait only for what was looked up", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const lookedUp = new Set<string>();
+  const remember = (real: (path: string) => unknown) => (path: string) => {
+    lookedUp.add(path);
+    return real(path);
+  };
+  const check = (real: (path: string) => unknown) => (path: string) => {
+    assert(lookedUp.has(path), path);
+    return real(path);
+  };
+  using _lstat = replaceCall("lstat", remember);
+  using _realPath = replaceCall("realPath", remember);
+  using _lstatSync = replaceCall("lstatSync", check);
+  using _realPathSync = replaceCall("realPathSync", check);
+  const snapshot = await folder.resolve();
+  assertEquals(await folder.read(snapshot, "a.md", "A\n"), "A\n");
+});
+
+Deno.test("blobs() charges what it reads", async () => {
+  const long = "A".repeat(3 << 16);
+  await using folder = await makeSampleFolder({ "a.md": "A\n", "b.md": long });
+  const snapshot = await folder.resolve();
+  const list = await folder.source.files(snapshot, snapshot.commit, uncharged);
+  let chargedMs = 0;
+  const charge = (ms: number) => void (chargedMs += ms);
+  const wanted = [list.at(0), list.at(1)];
+  await folder.source.blobs(snapshot, wanted, { ...uncharged, charge });
+  // Two files and three whole blocks.
+  assertEquals(Math.round(chargedMs * 100) / 100, 0.44);
+});
+
+Deno.test("files() stops when nobody waits for the list", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  const snapshot = await folder.resolve();
+  const charges: number[] = [];
+  const context = {
+    ...uncharged,
+    charge: (ms: number) => void charges.push(ms),
+  };
+  const left = new AbortController();
+  const { signal } = left;
+  const listed = folder.list(snapshot, { ...context, signal });
+  left.abort(new Error("left"));
+  await assertRejects(() => listed, Error, "left");
+  await new Promise((resolve) => setTimeout(resolve));
+  assertEquals(charges, [0]);
+  assertEquals((await folder.list(snapshot, context)).length, 1);
+  assertEquals(charges, [0, 0.0005]);
+});
+
+Deno.test("files() makes one list at a time, with memory for it", async () => {
+  // 300 files with paths of 3,800 bytes.
+  const deep = Array.from({ length: 15 }, () => "d".repeat(250)).join("/");
+  const files = Array.from({ length: 300 }, (_, n) => [`${deep}/${n}`, ""]);
+  await using folder = await makeSampleFolder({
+    ...Object.fromEntries(files),
+    "short/a.md": "A\n",
+  });
+  let leftBytes = 65 << 20;
+  const events: string[] = [];
+  const source = new LocalSource({
+    root: folder.root,
+    compute: folder.compute,
+    clock: folder.clock,
+    memoryLeft: () => {
+      events.push("memory");
+      return leftBytes;
+    },
+  });
+  const query = { owner: "local", repo: "blog", branch: null };
+  const snapshot = await source.resolve(query, uncharged);
+  const [long, short] = await source.tree(snapshot, snapshot.commit, uncharged);
+  const lengthOf = async (id: string) => {
+    const charge = () => void events.push("made");
+    const found = source.files(snapshot, id, { ...uncharged, charge });
+    return await found.then(({ length }) => length, ({ code }) => code);
+  };
+  assertEquals(await lengthOf(snapshot.commit), "service-busy");
+  assertEquals(await lengthOf(short!.id), 1);
+  assertEquals(events.splice(0), ["memory", "made", "made"]);
+  leftBytes *= 2;
+  const both = [snapshot.commit, long!.id].map(lengthOf);
+  assertEquals(await Promise.all(both), [301, 300]);
+  assertEquals(events, ["memory", "made", "memory", "made"]);
+});
+
+Deno.test("resolve() knows files by inode numbers over 2^53", async () => {
+  await using folder = await makeSampleFolder({ "a.md": "A\n" });
+  using _lstat = replaceCall("lstat", (real) => async (path) => {
+    const info = await real(path) as Deno.FileInfo;
+    return { ...info, ino: BigInt(info.ino!) };
+  });
+  assertEquals(await folder.paths(await folder.resolve()), ["a.md"]);
 });
 
 Deno.test("resolve() charges the request that starts a scan", async () => {
@@ -269,7 +388,8 @@ Deno.test("resolve() charges the request that starts a scan", async () => {
     // 50 names, each read; a request that joins or finds the result is not
     // charged.
     const both = await Promise.all([resolve(), resolve()]);
-    assertEquals(both.toSorted((a, b) => a - b), [0, 5]);
+    // Both list the root as well, to find the folder.
+    assertEquals(both.toSorted((a, b) => a - b), [0.03, 5.03]);
     assertEquals(await resolve(), 0);
     folder.clock.advance(10_000);
     assertEquals(await resolve(), 1.5);
@@ -292,8 +412,8 @@ Deno.test("resolve() does not scan for a client over its limit", async () => {
     const code = await found.then(() => "found", ({ code }) => code);
     return [code, listings.count];
   };
-  // The first listing is that of the root, to find the folder.
-  assertEquals(await resolve(), ["too-many-requests", 1]);
+  // Not even the root, to find the folder.
+  assertEquals(await resolve(), ["too-many-requests", 0]);
   await folder.resolve();
   assertEquals(await resolve(), ["found", 0]);
   folder.clock.advance(1_000);
@@ -368,6 +488,22 @@ Deno.test("files() keeps its list and charges for it once", async () => {
   assert(joined === first);
   assert(await list() === first);
   assertEquals(charged, [2 * 0.0005]);
+});
+
+Deno.test("trim() keeps the lists that were used last", async () => {
+  await using folder = await makeSampleFolder({ "a/1.md": "", "b/2.md": "" });
+  const { root, compute, clock } = folder;
+  // A list of one file takes 49 bytes.
+  const source = new LocalSource({ root, compute, clock, maxListBytes: 99 });
+  const query = { owner: "local", repo: "blog", branch: null };
+  const snapshot = await source.resolve(query, uncharged);
+  const [a, b] = await source.tree(snapshot, snapshot.commit, uncharged);
+  const list = (id: string) => source.files(snapshot, id, uncharged);
+  const lists = [await list(a!.id), await list(b!.id)];
+  assert(await list(a!.id) === lists[0]);
+  source.trim();
+  assert(await list(a!.id) === lists[0]);
+  assert(await list(b!.id) !== lists[1]);
 });
 
 Deno.test("files() remembers that a list is too large", async () => {

@@ -4,16 +4,16 @@
 // expected one and name the file that is open. This is checked before and after
 // the file is read. Opening never waits for a pipe.
 //
-// Other threads look files up, open them and read them, so the serving thread
-// does not wait for the disk. It makes the checks itself: what they need is in
-// memory by then, and an author has the least time to act between two of them.
-// Handing a call to another thread takes longer than the call, so several files
+// Other threads look files up, open them and read them. The serving thread
+// makes the checks. What they need is in the system's memory by then, unless
+// the file took long to read. An author has the least time to act between two
+// calls on one thread. A call on another thread takes longer, so several files
 // are read at once.
 
+import type { Hash } from "node:crypto";
 import { constants, fstatSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, join } from "@std/path";
-import pLimit from "p-limit";
 import { blobHash } from "../git_object_id.ts";
 
 /**
@@ -21,16 +21,21 @@ import { blobHash } from "../git_object_id.ts";
  */
 export const BLOCK_BYTES = 1 << 16;
 
-const FILES_AT_ONCE = 8;
-/** Deno has 32 threads that wait. Hosts are looked up in them as well. */
-const reads = pLimit(16);
+/** Returns how many whole blocks a file of `size` bytes has. */
+export const wholeBlocks = (size: number) => Math.floor(size / BLOCK_BYTES);
+
+/**
+ * How many files are read at once for one scan, and for all requests. Deno runs
+ * calls that wait on at most 32 threads, those that look up hosts included.
+ */
+export const FILES_AT_ONCE = 8;
 
 // Windows has no O_NONBLOCK and no pipes among its files.
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * The bytes of a file and their blob id. The length is the size that `lstat`
- * found.
+ * The bytes of a file and the digest of them all. The length is the size that
+ * `lstat` found.
  */
 interface FileContent {
   bytes: Uint8Array<ArrayBuffer>;
@@ -50,9 +55,9 @@ export interface CheckedPath {
  * Returns the path of a file or folder that must not be a link. The folders
  * above it may be links.
  */
-export const checkedPath = (path: string): CheckedPath => ({
+export const checkedPath = async (path: string): Promise<CheckedPath> => ({
   path,
-  realPath: join(Deno.realPathSync(dirname(path)), basename(path)),
+  realPath: join(await Deno.realPath(dirname(path)), basename(path)),
 });
 
 /**
@@ -66,8 +71,8 @@ export const pathIn = (folder: CheckedPath, path: string): CheckedPath => ({
 
 /**
  * Returns whether the path still names the file or link that `lstat` described.
- * No link may lead to it. Only a file that was just looked up is checked
- * without waiting for the disk.
+ * No link may lead to it. May wait for the disk unless the file was just looked
+ * up.
  */
 export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
   const { path, realPath } = at;
@@ -87,14 +92,17 @@ export function isInPlace(at: CheckedPath, found: Deno.FileInfo): boolean {
 
 /**
  * Reads the regular file that `lstat` described. Returns null if the path now
- * names another file or a file that may not be read. If the file shrinks while
- * it is read, the id matches nothing. If `bytes` is shorter than the file,
- * later blocks overwrite earlier ones.
+ * names another file or a file that may not be read, or if the file shrinks
+ * while it is read. `hash` gives the id, which is the blob id by default. If
+ * `bytes` is shorter than the file, later blocks overwrite earlier ones.
  */
 export async function readChecked(
   at: CheckedPath,
   found: Deno.FileInfo,
-  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(found.size),
+  {
+    bytes = new Uint8Array(found.size),
+    hash = blobHash(found.size),
+  }: { bytes?: Uint8Array<ArrayBuffer>; hash?: Hash } = {},
 ): Promise<FileContent | null> {
   const file = await nullIfMissing(open(at.path, OPEN_FLAGS));
   if (file === null) return null;
@@ -103,7 +111,6 @@ export async function readChecked(
     const isFound = opened.isFile() && opened.size === found.size &&
       isSameFile(opened, found);
     if (!isFound || !isInPlace(at, found)) return null;
-    const hash = blobHash(found.size);
     for (let offset = 0; offset < found.size;) {
       const start = offset % bytes.length;
       const length = Math.min(
@@ -112,7 +119,7 @@ export async function readChecked(
         found.size - offset,
       );
       const { bytesRead } = await file.read(bytes, start, length, null);
-      if (bytesRead === 0) break;
+      if (bytesRead === 0) return null;
       hash.update(bytes.subarray(start, start + bytesRead));
       offset += bytesRead;
     }
@@ -123,9 +130,9 @@ export async function readChecked(
 }
 
 /**
- * Calls `read` for each file, {@linkcode FILES_AT_ONCE} at a time, and returns
- * the results in order. Throws the error of the first file that fails, but not
- * before the calls at that time have ended.
+ * Calls `read` for each file, {@linkcode FILES_AT_ONCE} at once, and returns
+ * the results in order. Throws the error of the first file that fails, after
+ * the other calls beside it have ended.
  */
 export async function readEach<File, Result>(
   files: readonly File[],
@@ -134,9 +141,7 @@ export async function readEach<File, Result>(
   const results: Result[] = [];
   for (let start = 0; start < files.length; start += FILES_AT_ONCE) {
     const some = files.slice(start, start + FILES_AT_ONCE);
-    const outcomes = await Promise.allSettled(
-      some.map((file) => reads(() => read(file))),
-    );
+    const outcomes = await Promise.allSettled(some.map(read));
     for (const outcome of outcomes) {
       if (outcome.status === "rejected") throw outcome.reason;
       results.push(outcome.value);
@@ -147,10 +152,13 @@ export async function readEach<File, Result>(
 
 type Identity = Pick<Deno.FileInfo, "dev" | "ino" | "size" | "mtime">;
 
-/** Systems without inode numbers give 0 or null. */
+/**
+ * Systems without inode numbers give 0 or null. Deno's asynchronous calls give
+ * numbers over 2^53 as a `bigint`, others give them rounded.
+ */
 const isSameFile = (a: Identity, b: Identity) =>
   a.ino && b.ino
-    ? a.ino === b.ino && a.dev === b.dev
+    ? Number(a.ino) === Number(b.ino) && a.dev === b.dev
     : a.size === b.size && a.mtime?.getTime() === b.mtime?.getTime();
 
 /**

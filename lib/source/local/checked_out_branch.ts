@@ -33,7 +33,7 @@ async function readShort(path: string): Promise<string | null> {
   try {
     const found = await Deno.lstat(path);
     if (!found.isFile || found.size > MAX_BYTES) return null;
-    const content = await readChecked(checkedPath(path), found);
+    const content = await readChecked(await checkedPath(path), found);
     return content &&
       new TextDecoder().decode(content.bytes).replace(/\r?\n$/, "");
   } catch {

@@ -20,12 +20,14 @@ import {
   pathIn,
   readChecked,
   readEach,
+  wholeBlocks,
 } from "./checked_file.ts";
 import {
   folderOf,
   type FolderState,
   type Order,
   type ScannedEntry,
+  type ScanWork,
 } from "./folder_state.ts";
 
 /**
@@ -40,15 +42,6 @@ const MAX_TRIES = 3;
  * resolution is two seconds.
  */
 const SETTLED_AFTER_MS = 2_000;
-
-/** The work that a scan has done whether it succeeds or fails. */
-export interface ScanWork {
-  /** The number of listed names. */
-  names: number;
-  /** The number of files that were read. `blocks` counts their whole blocks. */
-  reads: number;
-  blocks: number;
-}
 
 /** Returns whether a path segment may be served. */
 export const isServedName = (name: string) =>
@@ -153,7 +146,7 @@ export async function scanFolder(
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const info = await nullIfMissing(Deno.lstat(at.path));
       if (info === null || !(info.isFile || info.isSymlink)) return null;
-      count(Math.floor(info.size / BLOCK_BYTES));
+      count(wholeBlocks(info.size));
       const stamp = stampOf(at, info, startedAtMs);
       const id = previous?.blobIds.get(stamp) ?? await readId(at, info, work);
       if (id === null) continue;
@@ -167,7 +160,7 @@ export async function scanFolder(
     return null;
   };
 
-  const { id } = await scan(checkedPath(path), 0).catch((error) => {
+  const { id } = await scan(await checkedPath(path), 0).catch((error) => {
     // A file has replaced the folder.
     if (!(error instanceof Deno.errors.NotADirectory)) throw error;
     throw new Deno.errors.NotFound(error.message);
@@ -210,9 +203,9 @@ async function readId(at: CheckedPath, info: Deno.FileInfo, work: ScanWork) {
     return blobId(new TextEncoder().encode(target));
   }
   work.reads++;
-  work.blocks += Math.floor(info.size / BLOCK_BYTES);
+  work.blocks += wholeBlocks(info.size);
   // If the file changes meanwhile, the id matches nothing and the next scan
   // reads the file again.
-  const block = new Uint8Array(Math.min(info.size, BLOCK_BYTES));
-  return (await readChecked(at, info, block))?.id ?? null;
+  const bytes = new Uint8Array(Math.min(info.size, BLOCK_BYTES));
+  return (await readChecked(at, info, { bytes }))?.id ?? null;
 }

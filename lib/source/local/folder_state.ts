@@ -3,9 +3,10 @@
 
 import { Buffer } from "node:buffer";
 import { STEPS_PER_YIELD, yieldToEventLoop } from "../../work/clock.ts";
+import { serviceBusy } from "../../errors.ts";
 import { bytesFor, type FileList, FileListBuilder } from "../file_list.ts";
 import {
-  hasId,
+  hashOf,
   orderKey,
   treeIdOfSorted,
   type TreeObjectEntry,
@@ -13,11 +14,26 @@ import {
 import type { FileRef } from "../source.ts";
 import { addEntry, TreeEntries, type TreeEntry } from "../tree_entries.ts";
 import {
-  checkedPath,
+  type CheckedPath,
   nullIfMissing,
   pathIn,
   readChecked,
+  wholeBlocks,
 } from "./checked_file.ts";
+
+/** The work of scans and reads, whether they succeed or fail. */
+export interface ScanWork {
+  /** The number of listed names. */
+  names: number;
+  /** The number of files that were read. `blocks` counts their whole blocks. */
+  reads: number;
+  blocks: number;
+}
+
+/** Lists of up to this size are made however little memory is left. */
+const FREE_BYTES = 1 << 20;
+/** What the process keeps for work that it has accepted. */
+const RESERVED_BYTES = 64 << 20;
 
 /**
  * A file, a folder or a symbolic link. The id of a link is the id of its
@@ -97,47 +113,63 @@ export function entryAt(
 
 /**
  * Lists every file below a folder. Entries in Git's order give paths in byte
- * order. `files` is null if the list takes more than `maxBytes`. `count` is the number of files that were visited.
+ * order. Returns null if the list takes more than `maxBytes`. The files that are
+ * visited are added to `work`.
+ * @throws {CollectionsError} service-busy if the list takes more than 1 MiB and
+ * less than 64 MiB of memory would be left.
  */
 export async function listFiles(
   state: FolderState,
   treeId: string,
-  maxBytes: number,
-): Promise<{ files: FileList | null; count: number }> {
+  { maxBytes, memoryLeft, work, signal }: {
+    maxBytes: number;
+    memoryLeft: () => number;
+    work: { listed: number };
+    signal: AbortSignal;
+  },
+): Promise<FileList | null> {
   let [count, pathBytes] = [0, 0];
-  await visitFiles(state, treeId, (list, index, prefix) => {
+  const visit = (visitFile: Parameters<typeof visitFiles>[2]) =>
+    visitFiles(state, treeId, visitFile, signal);
+  await visit((list, index, prefix) => {
     count++;
+    work.listed++;
     pathBytes += prefix.length + list.pathBytes(index).length;
     return bytesFor(count, pathBytes) <= maxBytes;
   });
-  if (bytesFor(count, pathBytes) > maxBytes) {
-    return { files: null, count };
+  const bytes = bytesFor(count, pathBytes);
+  if (bytes > maxBytes) return null;
+  if (bytes > FREE_BYTES && bytes > memoryLeft() - RESERVED_BYTES) {
+    throw serviceBusy();
   }
   const builder = new FileListBuilder({ count, pathBytes });
-  const omitted = await visitFiles(state, treeId, (...of) => {
+  const omitted = await visit((...of) => {
     builder.addFrom(...of);
     return true;
   });
   builder.omit(omitted);
-  return { files: builder.build(), count };
+  return builder.build();
 }
 
 /**
  * Visits the files below a folder in order while `visit` returns true. It gets
  * a file's place in the list of its folder and the path of that folder. Returns
  * the number of omitted files.
+ * @throws the signal's reason if it is aborted.
  */
 async function visitFiles(
   { folders }: FolderState,
   treeId: string,
   visit: (list: FileList, index: number, prefix: Uint8Array) => boolean,
+  signal: AbortSignal,
 ): Promise<number> {
+  signal.throwIfAborted();
   let [steps, omitted, goesOn] = [0, 0, true];
   const visitFolder = async (treeId: string, prefix: Uint8Array) => {
     const { list } = folders.get(treeId)!;
     omitted += list.omitted;
     for (let index = 0; index < list.length && goesOn; index++) {
-      if (++steps % STEPS_PER_YIELD === 0) await yieldToEventLoop();
+      if (++steps % STEPS_PER_YIELD === 0) await yieldToEventLoop(signal);
       const kind = list.kindAt(index);
       if (kind === "file") goesOn = visit(list, index, prefix);
       if (kind !== "folder") continue;
@@ -150,22 +182,22 @@ async function visitFiles(
 }
 
 /**
- * Reads a file that a scan of the repository in `folder` listed. Returns null
- * if it has changed, is deleted or is behind a link. Bytes are returned only if
- * they match the id from the scan.
+ * Reads a file that a scan of the repository in `folder` listed, or a Git LFS
+ * object. Returns null if it has changed, is deleted or is behind a link. Bytes
+ * are returned only if they match the id. What is read is added to `work`.
  */
 export async function readExact(
-  folder: string,
+  folder: CheckedPath,
   path: string,
   { id, size }: Pick<FileRef, "id" | "size">,
+  work: Pick<ScanWork, "reads" | "blocks">,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const at = pathIn(checkedPath(folder), path);
+  const at = pathIn(folder, path);
   const info = await nullIfMissing(Deno.lstat(at.path));
   // A file that has grown is not read into memory.
-  const content = info?.isFile && info.size === size
-    ? await readChecked(at, info)
-    : null;
-  return content && (content.id === id || hasId(content.bytes, id))
-    ? content.bytes
-    : null;
+  if (!info?.isFile || info.size !== size) return null;
+  work.reads++;
+  work.blocks += wholeBlocks(size);
+  const content = await readChecked(at, info, { hash: hashOf(id, size) });
+  return content?.id === id ? content.bytes : null;
 }

@@ -2,8 +2,8 @@
 // root is a repository of the owner `local`. Its ids are Git's ids for the
 // files as they are. Bytes are returned only if they hash to the requested id.
 // Names of repositories come from the listing of the root only, so nothing
-// outside the root can be named. A scan is charged its processor time instead
-// of a miss.
+// outside the root can be named. Scans and reads are charged their processor
+// time instead of a miss.
 
 import { join } from "@std/path";
 import { LRUCache } from "lru-cache";
@@ -29,15 +29,21 @@ import type {
   Source,
 } from "../source.ts";
 import type { TreeEntries } from "../tree_entries.ts";
-import { readEach } from "./checked_file.ts";
+import {
+  checkedPath,
+  FILES_AT_ONCE,
+  nullIfMissing,
+  readEach,
+} from "./checked_file.ts";
 import { checkedOutBranch } from "./checked_out_branch.ts";
 import { GitHistory } from "./git_history.ts";
-import { isServedName, scanFolder, type ScanWork } from "./folder_scan.ts";
+import { isServedName, scanFolder } from "./folder_scan.ts";
 import {
   entryAt,
   type FolderState,
   listFiles,
   readExact,
+  type ScanWork,
 } from "./folder_state.ts";
 
 export const LOCAL_OWNER = "local";
@@ -48,8 +54,8 @@ const MIN_FRESH_MS = 1_000;
 const PAUSE_FACTOR = 4;
 const MAX_PAUSE_MS = 30_000;
 /**
- * The processor time in ms of a scan for each name, each file that is read, and
- * each of its blocks, and of a list for each file. Measured.
+ * The processor time in ms for each name of a folder, each file that is read,
+ * each of its blocks, and each file of a list. Measured.
  */
 const COST_MS = { name: 0.03, read: 0.07, block: 0.1, listed: 0.0005 };
 
@@ -67,6 +73,8 @@ interface LocalSourceOptions {
   maxEntries?: number;
   /** The maximum size in memory of a list, and of all lists that are kept. */
   maxListBytes?: number;
+  /** Returns how many bytes of memory the process may still take. */
+  memoryLeft?: () => number;
 }
 
 /** Serves local folders as they are. */
@@ -74,9 +82,13 @@ export class LocalSource implements Source {
   /** The folders that were used last, by their names. */
   private readonly folders: LRUCache<string, WatchedFolder>;
   private readonly scans = pLimit(SCANS_AT_ONCE);
+  /** Reads of all requests. Scans do not wait for them. */
+  private readonly reads = pLimit(FILES_AT_ONCE);
   /** The lists that were used last, by the folder that they are below. */
   private readonly lists: LRUCache<TreeEntries, FileList | "too large">;
   private readonly listing = new SingleFlight<FileList | "too large">();
+  /** One list at a time, so that each one shows in the memory that is left. */
+  private readonly listings = pLimit(1);
 
   private readonly gitHistory: GitHistory;
   private readonly maxListBytes: number;
@@ -107,7 +119,7 @@ export class LocalSource implements Source {
     context,
   ) => {
     context.signal?.throwIfAborted();
-    const folder = await this.find(repo);
+    const folder = await this.find(repo, context);
     const found = await folder.resolve(context).catch((cause) => {
       if (cause instanceof CollectionsError) throw cause;
       if (!(cause instanceof Deno.errors.NotFound)) {
@@ -145,24 +157,32 @@ export class LocalSource implements Source {
 
   /**
    * Never resolves to null.
-   * @throws {CollectionsError} collection-too-large, or what
+   * @throws {CollectionsError} collection-too-large, service-busy, or what
    * {@linkcode Source.files} throws.
    */
   readonly files = async (
     ...[snapshot, treeId, context]: Parameters<Source["files"]>
   ): Promise<FileList> => {
     const { state, tree } = this.folderIn(snapshot, treeId, context);
-    const { lists, maxListBytes } = this;
+    const { lists, maxListBytes, options } = this;
+    const { memoryLeft = () => Infinity } = options;
     const folder = snapshot.validators;
-    const list = async () => {
-      const { files, count } = await listFiles(state, treeId, maxListBytes);
-      context.charge(count * COST_MS.listed);
+    const list = async (signal: AbortSignal) => {
+      const work = { listed: 0 };
+      const limits = { maxBytes: maxListBytes, memoryLeft };
+      const options = { ...limits, work, signal };
+      const files = await listFiles(state, treeId, options)
+        .finally(() => context.charge(work.listed * COST_MS.listed));
       const list = files ?? "too large";
       lists.set(tree, list);
       return list;
     };
     const found = lists.get(tree) ??
-      await this.listing.run(`${folder} ${treeId}`, list, context.signal);
+      await this.listing.run(
+        `${folder} ${treeId}`,
+        (signal) => this.listings(() => list(signal)),
+        context.signal,
+      );
     if (found !== "too large") return found;
     const why = `a list of its files takes more than ${maxListBytes} bytes`;
     throw tooLarge(
@@ -171,6 +191,15 @@ export class LocalSource implements Source {
     );
   };
 
+  /**
+   * Drops the lists that were used least recently until half of their maximum
+   * size is free.
+   */
+  trim(): void {
+    const { lists } = this;
+    while (lists.calculatedSize > lists.maxSize / 2) lists.pop();
+  }
+
   /** Folders are in memory and are found by their ids. */
   readonly filesAt = () => Promise.resolve(null);
 
@@ -178,30 +207,41 @@ export class LocalSource implements Source {
    * Returns the bytes of files. A file that changed after the scan is an error
    * and causes a new scan.
    */
-  readonly blobs: Source["blobs"] = async (snapshot, files, { signal }) => {
+  readonly blobs: Source["blobs"] = async (snapshot, files, context) => {
+    context.signal?.throwIfAborted();
+    if (files.length === 0) return new Map();
     const { folder, state } = this.stateOf(snapshot);
+    const at = folder &&
+      await this.reads(() =>
+        nullIfMissing(checkedPath(folder.path))
+          .catch((cause) => unreadable(folder.name, cause))
+      );
     const read = async (ref: FileRef): Promise<BlobResult> => {
       const { path, id } = ref;
       const isLfs = isLfsId(id);
       // Only a file that a scan listed is opened, whatever path is requested.
       const file = state && entryAt(state, path);
       const isListed = file?.kind === "file" && (isLfs || file.id === id);
-      if (!folder || !isListed) return objectMissing(snapshot, id);
+      if (!folder || !at || !isListed) return objectMissing(snapshot, id);
+      if (at instanceof CollectionsError) return at;
       const from = isLfs
         ? `.git/lfs/objects/${id.slice(0, 2)}/${id.slice(2, 4)}/${id}`
         : path;
-      const bytes = await readExact(folder.path, from, isLfs ? ref : file)
+      const work = { reads: 0, blocks: 0 };
+      const bytes = await readExact(at, from, isLfs ? ref : file, work)
         .catch((cause) => unreadable(id, cause));
+      context.charge(costOf(work));
       if (bytes !== null) return bytes;
       if (isLfs) return itemNotFound(path, "missing object");
       folder.expire();
       return sourceFailed(`Cannot read "${id}": it has changed`, LOCAL);
     };
     return new Map(
-      await readEach(files, async (file) => {
-        signal?.throwIfAborted();
-        return [file.id, await read(file)] as const;
-      }),
+      await readEach(files, (file) =>
+        this.reads(async () => {
+          context.signal?.throwIfAborted();
+          return [file.id, await read(file)] as const;
+        })),
     );
   };
 
@@ -213,17 +253,22 @@ export class LocalSource implements Source {
   /**
    * Returns the folder with this name. Otherwise returns the first folder whose
    * name differs only in case. Links are not repositories.
-   * @throws {CollectionsError} repository-not-found, or source-failed if the
-   * root cannot be listed.
+   * @throws {CollectionsError} repository-not-found, too-many-requests if the
+   * client is over its limit, or source-failed if the root cannot be listed.
    */
-  private async find(repo: string): Promise<WatchedFolder> {
+  private async find(
+    repo: string,
+    context: RequestContext,
+  ): Promise<WatchedFolder> {
     const known = this.folders.get(repo);
     if (known !== undefined) return known;
+    context.requireMiss();
     const names: string[] = [];
     try {
       for await (
         const { name, isDirectory } of Deno.readDir(this.options.root)
       ) {
+        context.charge(costOf({ names: 1 }));
         const isSimilar = name.toLowerCase() === repo.toLowerCase();
         if (isDirectory && isServedName(name) && isSimilar) names.push(name);
       }
@@ -368,10 +413,7 @@ class WatchedFolder {
     const pauseMs = Math.min((tookMs - orderMs) * PAUSE_FACTOR, MAX_PAUSE_MS);
     this.pausedUntilMs = startedAtMs + tookMs + pauseMs;
     if (isExpired) this.expiredUntilMs = this.pausedUntilMs;
-    const { names, reads, blocks } = work;
-    const workMs = names * COST_MS.name + reads * COST_MS.read +
-      blocks * COST_MS.block;
-    context.charge(Math.min(tookMs, workMs));
+    context.charge(Math.min(tookMs, costOf(work)));
     this.failure = null;
     if (outcome.status === "rejected") {
       const { reason } = outcome;
@@ -379,7 +421,7 @@ class WatchedFolder {
       throw reason;
     }
 
-    this.entries = names;
+    this.entries = work.names;
     const { branch, state } = outcome.value;
     const commit = state.id;
     const older = states.find(({ id }) => id !== commit);
@@ -404,6 +446,10 @@ class WatchedFolder {
     return { ...this.last, freshness: last === null ? "new" : "moved" };
   }
 }
+
+/** Returns processor time in ms. */
+const costOf = ({ names = 0, reads = 0, blocks = 0 }: Partial<ScanWork>) =>
+  names * COST_MS.name + reads * COST_MS.read + blocks * COST_MS.block;
 
 const tooLarge = (detail: string) =>
   new CollectionsError("collection-too-large", detail);
