@@ -46,9 +46,9 @@ export class UnderWay {
   /**
    * Resolves when a counted request may start. Those past {@linkcode STARTS}
    * wait for about a second at most, however many of the client's requests have
-   * left while they waited. A client's requests that wait start one by
-   * one, between the work of others: Deno 2.9.6 would start all that have
-   * arrived in one go, and one with an address of 60 kB takes about 1 ms.
+   * left while they waited. A client's requests that wait start one by one,
+   * between the work of others: Deno 2.9.6 would start all that have arrived in
+   * one go, and one with an address of 60 kB takes about 1 ms.
    * @throws the signal's reason if it is aborted.
    */
   async turnOf(

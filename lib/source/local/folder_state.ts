@@ -113,8 +113,8 @@ export function entryAt(
 
 /**
  * Lists every file below a folder. Entries in Git's order give paths in byte
- * order. Returns null if the list takes more than `maxBytes`. The files that are
- * visited are added to `work`.
+ * order. Returns null if the list takes more than `maxBytes`. Adds the visited
+ * files to `work`.
  * @throws {CollectionsError} service-busy if the list takes more than 1 MiB and
  * less than 64 MiB of memory would be left.
  */

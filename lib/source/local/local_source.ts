@@ -164,18 +164,20 @@ export class LocalSource implements Source {
     ...[snapshot, treeId, context]: Parameters<Source["files"]>
   ): Promise<FileList> => {
     const { state, tree } = this.folderIn(snapshot, treeId, context);
-    const { lists, maxListBytes, options } = this;
-    const { memoryLeft = () => Infinity } = options;
+    const { lists, maxListBytes } = this;
+    const { memoryLeft = () => Infinity } = this.options;
     const folder = snapshot.validators;
     const list = async (signal: AbortSignal) => {
       const work = { listed: 0 };
-      const limits = { maxBytes: maxListBytes, memoryLeft };
-      const options = { ...limits, work, signal };
-      const files = await listFiles(state, treeId, options)
-        .finally(() => context.charge(work.listed * COST_MS.listed));
-      const list = files ?? "too large";
-      lists.set(tree, list);
-      return list;
+      const files = await listFiles(state, treeId, {
+        maxBytes: maxListBytes,
+        memoryLeft,
+        work,
+        signal,
+      }).finally(() => context.charge(work.listed * COST_MS.listed));
+      const listed = files ?? "too large";
+      lists.set(tree, listed);
+      return listed;
     };
     const found = lists.get(tree) ??
       await this.listing.run(
