@@ -5,6 +5,7 @@ import { ObjectCache, type ObjectKind } from "../../lib/cache/object_cache.ts";
 import { renderTask } from "../../lib/content/tasks.ts";
 import { openServices } from "../../lib/services.ts";
 import { parseSettings } from "../../lib/settings.ts";
+import { LocalSource } from "../../lib/source/local/local_source.ts";
 import { MAX_HEAP_MB } from "../../lib/thread/compute.ts";
 import { startSite } from "../site.ts";
 import { TestClock, turns } from "../test_clock.ts";
@@ -102,6 +103,7 @@ Deno.test("long work and large things wait while memory is short", async () => {
   const clock = new TestClock();
   const env: Record<string, string> = {
     CACHE_MEMORY_MB: `${CACHE_MIB}`,
+    LOCAL_REPOS_DIR: "examples",
     LOG_LEVEL: "error",
   };
   const config = parseSettings((name) => env[name]);
@@ -128,12 +130,17 @@ Deno.test("long work and large things wait while memory is short", async () => {
     assertEquals(ended, ["short", "long"]);
 
     let forgets = 0;
+    let trims = 0;
     Object.assign(services.compute, { forget: () => void forgets++ });
+    const { trim } = LocalSource.prototype;
+    using patched = new DisposableStack();
+    patched.defer(() => void (LocalSource.prototype.trim = trim));
+    LocalSource.prototype.trim = () => void trims++;
     for (const bytes of [ENOUGH_BYTES, ENOUGH_BYTES + 1]) {
       memory.set(bytes);
       await services.everySecond();
     }
-    assertEquals(forgets, 1);
+    assertEquals([forgets, trims], [1, 1]);
 
     /** Returns whether each queue grants only one of two large things. */
     const areHalved = () =>
