@@ -25,7 +25,7 @@ import {
 import type { TreeEntry } from "../source/tree_entries.ts";
 import type { BackgroundJobs } from "../work/background_jobs.ts";
 import { joinBytes } from "../work/bytes.ts";
-import type { FairQueue } from "../work/fair_queue.ts";
+import type { FairQueue, Permit } from "../work/fair_queue.ts";
 
 /** One request's view of one repository. */
 export interface ReadContext {
@@ -51,11 +51,9 @@ export interface ReadContext {
   readonly fileMemory: FairQueue;
   /** Memory for the HTML of pages, while it is read and sent to that thread. */
   readonly htmlMemory: FairQueue;
-  /**
-   * Reserves memory before a part of the response is made. Does nothing for
-   * {@linkcode SMALL_ANSWER_BYTES}, or if as much is reserved already.
-   * @throws what {@linkcode FairQueue.acquire} throws.
-   */
+  /** Memory for responses. */
+  readonly responseMemory: FairQueue;
+  /** {@linkcode ResponseMemory.reserve} of this request or background job. */
   reserveBytes(bytes: number): Promise<void>;
 }
 
@@ -83,6 +81,42 @@ export const MAX_ROUNDS = 3;
  * slow.
  */
 const MIN_WAIT_SHARE = 0.1;
+
+/** The memory that one request or background job has reserved. */
+export class ResponseMemory implements Disposable {
+  #permit: Permit | null = null;
+  #bytes = 0;
+
+  constructor(
+    private readonly queue: FairQueue,
+    private readonly owner: { client: string; signal: AbortSignal },
+  ) {}
+
+  /**
+   * Reserves memory before a part of the response is made. Does nothing for
+   * {@linkcode SMALL_ANSWER_BYTES}, or if as much is reserved already.
+   * @throws what {@linkcode FairQueue.acquire} throws.
+   */
+  readonly reserve = async (bytes: number): Promise<void> => {
+    if (bytes <= Math.max(this.#bytes, SMALL_ANSWER_BYTES)) return;
+    // Release the memory before waiting for more. Otherwise requests with
+    // parts of the memory would wait for each other.
+    this.take()?.release();
+    this.#permit = await this.queue.acquire({ ...this.owner, weight: bytes });
+    this.#bytes = bytes;
+  };
+
+  /** Returns what is reserved. The caller releases it. */
+  take(): Permit | null {
+    const permit = this.#permit;
+    [this.#permit, this.#bytes] = [null, 0];
+    return permit;
+  }
+
+  [Symbol.dispose](): void {
+    this.take()?.release();
+  }
+}
 
 /** Returns the repository's key in caches. */
 export function repositoryOf(read: ReadContext): string {
@@ -228,8 +262,8 @@ export async function runSupplied<Input, Output extends object, Missing>(
 }
 
 /**
- * Returns the result of a background job. The job reads with its own context.
- * The request that starts it is charged. Requests for the same `key` within the
+ * Returns the result of a background job. The job reads with a context and
+ * memory of its own. The request that starts it is charged. Requests for the same `key` within the
  * repository share the job. Errors name `collection`.
  * @throws {CollectionsError} collection-not-ready if the job takes longer than
  * the request may wait. Also too-many-requests.
@@ -257,19 +291,25 @@ export async function runJob<T>(
     key: createHash("sha256").update(`${repository} ${key}`).digest("hex"),
     waitMs: Math.max(remainingMs, waitMs * MIN_WAIT_SHARE),
     onStart: () => recordMiss(),
-    // The request itself has read the folder. The count starts at 1.
-    work: (signal) =>
-      work({
+    work: async (signal) => {
+      // The request may end before the job.
+      const memory = { client, signal };
+      using reserved = new ResponseMemory(read.responseMemory, memory);
+      return await work({
         ...read,
         context: backgroundContext(client, signal, charge),
+        // The request itself has read the folder.
         treeReads: { count: 1 },
-      }),
+        reserveBytes: reserved.reserve,
+      });
+    },
   });
   if (result === "running") {
+    // The log must not contain the path.
     throw problem("collection-not-ready", {
       collection,
       retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
+    }, { message: 'Cannot finish "job": it is still running' });
   }
   return result;
 }

@@ -7,7 +7,7 @@ import { linkHeader, responseKey } from "../api/parameters.ts";
 import {
   type Answer,
   type ReadContext,
-  SMALL_ANSWER_BYTES,
+  ResponseMemory,
 } from "../collections/read_context.ts";
 import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
@@ -17,7 +17,6 @@ import {
   type RepositoryName,
   type Snapshot,
 } from "../source/source.ts";
-import type { Permit } from "../work/fair_queue.ts";
 import { tagHeaders } from "./cache_tags.ts";
 import { requestKey } from "./origin.ts";
 import {
@@ -248,8 +247,7 @@ async function makeBody(
   const { baseUrl, charge, client, recordMiss, requireMiss, startedAtMs } =
     request;
   requireMiss();
-  let memory = null as Permit | null;
-  let reservedBytes = 0;
+  using memory = new ResponseMemory(responseMemory, { client, signal });
   const context = { client, signal, recordMiss, requireMiss, charge };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {
@@ -266,47 +264,37 @@ async function makeBody(
     treeReads: { count: 0 },
     fileMemory,
     htmlMemory,
-    async reserveBytes(weight) {
-      if (weight <= Math.max(reservedBytes, SMALL_ANSWER_BYTES)) return;
-      // Release the memory before waiting for more. Otherwise requests with
-      // parts of the memory would wait for each other.
-      memory?.release();
-      [memory, reservedBytes] = [null, 0];
-      memory = await responseMemory.acquire({ client, weight, signal });
-      reservedBytes = weight;
-    },
+    responseMemory,
+    reserveBytes: memory.reserve,
   };
-  try {
-    const answer = await query.answer(read);
-    const { bytes, fileName, links, cacheForMs = Infinity } = answer;
-    const contentType = fileName === undefined
-      ? answer.contentType ?? JSON_TYPE
-      : rawContentType(contentTypeOf(fileName));
-    const link = links === undefined ? null : linkHeader(links);
-    const { name, branch } = snapshot;
-    const body = await readyBody({
-      bytes,
-      contentType,
-      headers: {
-        ...tagHeaders({ ...name, branch }),
-        ...(link !== null && { link }),
-        ...(fileName !== undefined && {
-          "content-disposition": contentDisposition(fileName),
-        }),
-        ...((fileName !== undefined || contentType !== JSON_TYPE) && INERT),
-      },
-    });
-    const { content } = body.identity;
-    charge(content.length / BYTES_PER_PROCESSOR_MS);
-    if (memory !== null && typeof content !== "string") {
-      memory.resize(content.length);
-      // The requests that share the body hold it before the next turn.
-      const { onEnd } = largeBodies.hold(content, client, memory);
-      void clock.sleep(0).then(onEnd);
-      memory = null;
-    }
-    return { body, cacheForMs };
-  } finally {
-    memory?.release();
+  const answer = await query.answer(read);
+  const { bytes, fileName, links, cacheForMs = Infinity } = answer;
+  const contentType = fileName === undefined
+    ? answer.contentType ?? JSON_TYPE
+    : rawContentType(contentTypeOf(fileName));
+  const link = links === undefined ? null : linkHeader(links);
+  const { name, branch } = snapshot;
+  const body = await readyBody({
+    bytes,
+    contentType,
+    headers: {
+      ...tagHeaders({ ...name, branch }),
+      ...(link !== null && { link }),
+      ...(fileName !== undefined && {
+        "content-disposition": contentDisposition(fileName),
+      }),
+      ...((fileName !== undefined || contentType !== JSON_TYPE) && INERT),
+    },
+  });
+  const { content } = body.identity;
+  charge(content.length / BYTES_PER_PROCESSOR_MS);
+  const isLarge = typeof content !== "string";
+  const permit = isLarge ? memory.take() : null;
+  if (isLarge && permit !== null) {
+    permit.resize(content.length);
+    // The requests that share the body hold it before the next turn.
+    const { onEnd } = largeBodies.hold(content, client, permit);
+    void clock.sleep(0).then(onEnd);
   }
+  return { body, cacheForMs };
 }

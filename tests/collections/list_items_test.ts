@@ -253,6 +253,40 @@ Deno.test("listItems() renders HTML in a job", async () => {
   assertEquals(compute.filesOf("render"), 1);
 });
 
+Deno.test("a job has memory of its own and releases it", async () => {
+  const folder = `posts/${`${"d".repeat(200)}/`.repeat(8)}`;
+  const source = new MemorySource(
+    Array.from({ length: 200 }, (_, n) => [`${folder}${n}.md`, ""] as const),
+  );
+  const gate = Promise.withResolvers<void>();
+  const compute = new WatchedCompute();
+  compute.answer = async (task) => {
+    if (task === "select") await gate.promise;
+  };
+  source.compute = compute;
+  const reserved: string[] = [];
+  const responseMemory = new FairQueue({
+    ...{ capacity: 8 << 20, maxWaiting: 0, maxWaitMs: 0 },
+    clock: source.clock,
+  });
+  const { acquire } = responseMemory;
+  responseMemory.acquire = (request) => {
+    reserved.push(`job ${request.weight}`);
+    return acquire.call(responseMemory, request);
+  };
+  const reserveBytes = (bytes: number) =>
+    Promise.resolve(void reserved.push(`request ${bytes}`));
+  const read = source.read("a", { responseMemory, reserveBytes });
+  const dated = list("sort=lastChanged.date", read);
+  const waiting = rejects(dated, "collection-not-ready");
+  await turns(20);
+  source.clock.advance(8_000);
+  await waiting;
+  gate.resolve();
+  while (source.jobs.running > 0) await turns();
+  assertEquals([reserved, responseMemory.used], [[`job ${8 << 20}`], 0]);
+});
+
 Deno.test("listItems() remembers front matter that is too large", async () => {
   const source = new MemorySource(
     posts(400, (n) => `---\na: ${"x".repeat(60_000)}${n}\n---\n`),

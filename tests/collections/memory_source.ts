@@ -101,6 +101,7 @@ export class MemorySource implements Source {
       treeReads: { count: 0 },
       fileMemory: this.memory,
       htmlMemory: this.memory,
+      responseMemory: this.memory,
       reserveBytes: () => Promise.resolve(),
       ...rest,
       misses: () => misses,

@@ -141,6 +141,7 @@ for (const [index, [code, path, details = {}]] of ROWS.entries()) {
         `"${canary}" got out`,
       );
     }
+    assert(!site.service.logText.includes("posts"), site.service.logText);
   });
 }
 

@@ -182,7 +182,7 @@ export async function findByRest(
       const answer = await (finding.get(candidate) ?? requestRef(candidate));
       if (visibility !== null && visibility.base !== answer.base) {
         throw sourceFailed(
-          `Cannot resolve "${candidate}": the repository moved meanwhile`,
+          'Cannot read "ref": the repository moved meanwhile',
         );
       }
       const isUnchanged = answer.status === 304;
