@@ -46,10 +46,11 @@ import { collectSoon } from "./work/memory.ts";
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
 /**
- * Memory for large responses in bytes. It is reserved before a response is made
- * and released after its last byte is sent.
+ * Memory in bytes for large responses, and as much for the HTML of pages.
+ * Memory for a response is reserved before it is made and released after its
+ * last byte is sent. Memory for HTML is reserved before it is read.
  */
-const RESPONSE_MEMORY = {
+const PAGE_MEMORY = {
   capacity: 40 << 20,
   maxPerClient: 20 << 20,
   maxWaiting: 256,
@@ -64,13 +65,6 @@ const FILE_MEMORY = {
   maxPerClient: 12 << 20,
   maxWaiting: 256,
   maxWaitMs: 60_000,
-};
-/** Memory for the HTML of pages, in bytes. It is reserved before it is read. */
-const HTML_MEMORY = {
-  capacity: 40 << 20,
-  maxPerClient: 20 << 20,
-  maxWaiting: 256,
-  maxWaitMs: 10_000,
 };
 /**
  * What the process should have at most beside its cache. Operators give it 64
@@ -268,21 +262,11 @@ export async function openServices(
     maxBytes: config.cacheMemoryBytes * RESPONSES_SHARE,
     now: clock.now,
   });
-  const responseMemory = new FairQueue({
-    ...RESPONSE_MEMORY,
-    isShort: isMemoryShort,
-    clock,
-  });
-  const fileMemory = new FairQueue({
-    ...FILE_MEMORY,
-    isShort: isMemoryShort,
-    clock,
-  });
-  const htmlMemory = new FairQueue({
-    ...HTML_MEMORY,
-    isShort: isMemoryShort,
-    clock,
-  });
+  const memory = (limits: typeof PAGE_MEMORY) =>
+    new FairQueue({ ...limits, isShort: isMemoryShort, clock });
+  const responseMemory = memory(PAGE_MEMORY);
+  const fileMemory = memory(FILE_MEMORY);
+  const htmlMemory = memory(PAGE_MEMORY);
   const quotaLeft = () => ({
     core: tokens.remaining("core"),
     graphql: tokens.remaining("graphql"),

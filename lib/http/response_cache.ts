@@ -80,13 +80,14 @@ export class ResponseCache {
 
   /**
    * Drops what was used least recently until half of `maxBytes` is free. Drops
-   * at most 10,000 entries at once because there may be very many.
+   * at most 10,000 entries of each map at once because there may be very many.
    */
   trim(): void {
-    const { entries } = this;
-    for (let count = 0; count < 10_000; count++) {
-      if (entries.calculatedSize <= entries.maxSize / 2) return;
-      entries.pop();
+    for (const map of [this.entries, this.addresses]) {
+      for (let count = 0; count < 10_000; count++) {
+        if (map.calculatedSize <= map.maxSize / 2) break;
+        map.pop();
+      }
     }
   }
 

@@ -5,6 +5,7 @@
 
 import { contentTypeOf } from "../content/file_names.ts";
 import { problem } from "../errors.ts";
+import { RecentMap } from "../work/recent_map.ts";
 import { addGzip, type ReadyBody, readyBody } from "./responses.ts";
 import type { HttpContext } from "./state.ts";
 import { packTar } from "./tar.ts";
@@ -105,8 +106,11 @@ function scriptPolicy({ request, baseUrl }: HttpContext): string {
  */
 const WORKER_POLICY = "default-src 'none'; script-src 'self'";
 
-/** Loaded values by name. Failures are not cached. */
-const known = new Map<string, Promise<unknown>>();
+/**
+ * Loaded values by name. Failures are not cached. The names of local folders
+ * are part of a page's name, and they may change often.
+ */
+const known = new RecentMap<Promise<unknown>>(100);
 
 function once<T>(name: string, read: () => Promise<T>): Promise<T> {
   let value = known.get(name) as Promise<T> | undefined;

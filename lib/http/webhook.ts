@@ -245,7 +245,7 @@ async function parseDelivery(
   const type = headers.get("content-type")?.split(/[;\s]/, 1)[0]?.toLowerCase();
   const isForm = type === "application/x-www-form-urlencoded";
   const input = { body, isForm };
-  // A delivery does not wait for memory as long work does.
+  // The first try of a delivery does not wait for memory as long work does.
   const about = { ...options, linearIn: body.length, isLong: false };
   const delivery = isForm || type === "application/json"
     ? await compute.run(deliveryTask, input, about)

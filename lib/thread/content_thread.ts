@@ -189,12 +189,15 @@ export class ContentThread implements Compute {
       }
       for (;;) {
         const permit = await this.#turn(isLong, client, signal);
-        const startedAtMs = clock.monotonicMs();
+        // Starting the thread is nobody's work.
+        let startedAtMs = Infinity;
+        const onStart = () => startedAtMs = clock.monotonicMs();
         // The thread is occupied until it replies even if the caller no longer
         // waits.
-        const answer = this.#attempt(task, input, isLong, signal).finally(
+        const about = { isLong, signal, onStart };
+        const answer = this.#attempt(task, input, about).finally(
           () => {
-            const usedMs = clock.monotonicMs() - startedAtMs;
+            const usedMs = Math.max(0, clock.monotonicMs() - startedAtMs);
             this.isAtLongWork = false;
             if (isLong) {
               const rest = this.waiting > 0 ? CROWDED_REST : 1;
@@ -261,22 +264,27 @@ export class ContentThread implements Compute {
   }
 
   /**
-   * Tries a task once. Returns the input if it took too long or the thread
-   * ended for another reason.
+   * Tries a task once. Calls `onStart` when the thread is ready for it. Returns
+   * the input if it took too long or the thread ended for another reason.
    * @throws {TimeLimitError} if the thread is out of memory or does not reply,
    * or if it ended with an input that was moved to it.
    */
   async #attempt<Input, Output>(
     task: Task<Input, Output>,
     input: Input,
-    isLong: boolean,
-    signal: AbortSignal | undefined,
+    { isLong, signal, onStart }: {
+      isLong: boolean;
+      signal: AbortSignal | undefined;
+      onStart: () => void;
+    },
   ): Promise<{ output: Output } | { overLimit: Input }> {
     if (this.#isClosed) throw new Error("Cannot compute: the service stops");
     const opening = this.#thread ??= this.#open();
     const thread = await orAborted(opening, signal);
     if (thread === null) {
-      return { output: (await task.load())(input, unlimited) };
+      const work = await task.load();
+      onStart();
+      return { output: await work(input, unlimited) };
     }
     const { clock, log, memoryLeft = () => Infinity } = this.options;
     const isTight = !isLong && memoryLeft() < MEMORY_FOR_FIRST_BYTES;
@@ -304,6 +312,7 @@ export class ContentThread implements Compute {
         // The caller has left, and its input is free.
         if (signal?.aborted) return { overLimit: input };
       }
+      onStart();
       let sent = input;
       if (task.moveInput === undefined) {
         ({ sent, moved } = await copyFiles(input));

@@ -57,3 +57,14 @@ Deno.test("ResponseCache compresses what it stores once", async () => {
   assert(first.body.gzip === gzip, "compressed once");
   assertEquals([cache.get("refused"), refused.body.gzip], [undefined, null]);
 });
+
+Deno.test("ResponseCache trim() halves the addresses too", async () => {
+  const cache = new ResponseCache({ maxBytes: MAX_BYTES, now: () => 0 });
+  cache.set("a", await entryOf(new Uint8Array(10)));
+  for (let n = 0; n < 1_000; n++) cache.alias(`${n}`, "a");
+  // Addresses have an eighth of the bytes.
+  assert(cache.bytes > MAX_BYTES / 9, `${cache.bytes}`);
+  cache.trim();
+  assert(cache.bytes < MAX_BYTES / 12, `${cache.bytes}`);
+  assert(cache.fresh("0") === null && cache.fresh("999") !== null);
+});

@@ -108,6 +108,20 @@ Deno.test("TokenPool doubles the wait after each secondary limit", async () => {
   assertEquals(await waitSeconds("graphql"), 60);
 });
 
+Deno.test("TokenPool ends the wait for another's request with its caller", async () => {
+  const { clock, first, pool } = await open(1);
+  pool.limit(first, 60_000, "api");
+  clock.advance(60_000);
+  assertEquals(await pool.choose("core", CHECK), first);
+  const left = new AbortController();
+  const context = { ...uncharged, signal: left.signal };
+  const waiting = pool.choose("core", { ...CHECK, context });
+  await turns();
+  left.abort(new Error("left"));
+  await assertRejects(() => waiting, Error, "left");
+  pool.release(first, "core", true);
+});
+
 /** How many requests a token takes now. */
 async function takeAll(
   pool: TokenPool,

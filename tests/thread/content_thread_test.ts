@@ -360,6 +360,23 @@ Deno.test("ContentThread loads modules before the time of a task begins", async 
   assertEquals([loading, running], [5_000, timers]);
 });
 
+Deno.test("ContentThread charges nobody for the start of the thread", async () => {
+  const clock = new TestClock();
+  using opened = start(clock);
+  // The thread starts within one timer and loads modules within the next one.
+  let changes = 0;
+  clock.onTimer = () => {
+    if (++changes <= 3) clock.advance(1_000);
+  };
+  const charged: number[] = [];
+  const files = [{ id: "a", bytes: bytesOf("a") }];
+  await opened.thread.run(renderTask, { repository: "octo/site", files }, {
+    client: "a",
+    charge: (ms) => void charged.push(ms),
+  });
+  assertEquals([clock.monotonicMs(), charged], [3_000, [0]]);
+});
+
 Deno.test("ContentThread is replaced where it does not answer", async () => {
   const clock = new TestClock();
   using opened = start(clock);

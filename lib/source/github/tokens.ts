@@ -5,7 +5,7 @@
 // goes first after a wait. The others wait for its response.
 
 import { createHash } from "node:crypto";
-import type { Clock } from "../../work/clock.ts";
+import { type Clock, orAborted } from "../../work/clock.ts";
 import {
   type CollectionsError,
   sourceFailed,
@@ -225,7 +225,10 @@ export class TokenPool {
       if (waits.length > 0) {
         if (patienceMs > 0) waits.push(patienceMs);
         await clock.sleep(Math.min(...waits), context.signal);
-      } else await this.limits.probeOf(keyOf(ready[0]!, quota));
+      } else {
+        const probe = this.limits.probeOf(keyOf(ready[0]!, quota))!;
+        await orAborted(probe, context.signal);
+      }
     }
   }
 
