@@ -135,7 +135,8 @@ Deno.test("the README's calls and the blog's lines do what they say", async () =
   const list = "const list = { append: console.log };";
   programs.push([`${list}\n${script}`]);
   for (const [program] of [...programs]) {
-    programs.push([program, 'filter: { name: "*.md" }', "filter: {}"]);
+    const [filter] = program.match(/filter: \{.*?\}/)!;
+    programs.push([program, filter, "filter: {}"]);
   }
   const outputs: string[] = [];
   for (const [program, ...variant] of programs) {

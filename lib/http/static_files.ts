@@ -140,6 +140,12 @@ const readText = (file: string) => Deno.readTextFile(new URL(file, ROOT));
 /** Comments on lines of their own are an eighth of the bytes of a script. */
 const COMMENTS = /^ *\/(\/.*|\*\*[^]*?\*\/)$/gm;
 
+/** Returns TypeScript as a script without types and comments. */
+async function scriptBody(text: string): Promise<ReadyBody> {
+  const code = await withoutTypes(text);
+  return await textBody(code.replaceAll(COMMENTS, ""), JAVASCRIPT);
+}
+
 async function withoutTypes(text: string): Promise<string> {
   // Loading it takes 30 ms, which a start does not need.
   const { transformSync } = await import("amaro");
@@ -161,10 +167,7 @@ async function readAssets() {
   for (const [name, file] of Object.entries(names)) {
     const text = await readText(file);
     const body = file.endsWith(".ts")
-      ? textBody(
-        (await withoutTypes(text)).replaceAll(COMMENTS, ""),
-        JAVASCRIPT,
-      )
+      ? scriptBody(text)
       : textBody(text, contentTypeOf(name));
     files.set(name, await body);
   }
@@ -212,8 +215,7 @@ export async function clientResponse(
 
 const CLIENT_BODIES = {
   ts: (source: string) => textBody(served(source), TYPESCRIPT),
-  js: async (source: string) =>
-    textBody(await withoutTypes(served(source)), JAVASCRIPT),
+  js: (source: string) => scriptBody(served(source)),
   tgz: async (source: string) => {
     const files = PACKAGED.map(async (name) =>
       [

@@ -1,5 +1,4 @@
-// Writes client.js and client.d.ts. Runs when the package is packed, and when
-// a package that depends on this folder is installed.
+// Writes client.js and client.d.ts. npm also runs it when it packs the package.
 
 import { execSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

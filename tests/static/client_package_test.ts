@@ -44,6 +44,12 @@ Deno.test("GET /client.js is the client without types", async () => {
     response.headers.get("content-type"),
     "text/javascript; charset=utf-8",
   );
+  const headers = { "accept-encoding": "gzip" };
+  const coded = await service.get("/client.js", { headers });
+  const { length } = await coded.bytes();
+  const readme = await Deno.readTextFile(`${root}/README.md`);
+  const [, size] = /is ([\d.]+) kB with gzip/.exec(readme)!;
+  assertEquals((length / 1000).toFixed(1), size);
   const code = await response.text();
   assert(
     !/^(import|interface|type|export (interface|type)|export .* from)\b/m.test(
