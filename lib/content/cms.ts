@@ -31,6 +31,8 @@ const MAX_COLLECTIONS = 200;
 const MAX_CHARS = 1024;
 /** Longer templates count as unreadable. */
 const MAX_TEMPLATE_CHARS = 128;
+/** Limits a rule as JSON. Each request takes time for its length. */
+const MAX_RULE_CHARS = 16_384;
 
 /**
  * Returns what the configuration file at `path` declares. The path must be one
@@ -52,6 +54,7 @@ export function readConfig(
       throw new DataError("The text is not a mapping", 1);
     }
     const byName = new Map<string, Declared>();
+    let lack: string | null = null;
     const system = path.startsWith("_config.")
       ? jekyll
       : path === ".pages.yml"
@@ -70,17 +73,21 @@ export function readConfig(
         continue;
       }
       const { rule } = given;
+      if (JSON.stringify(rule).length > MAX_RULE_CHARS) {
+        lack ??= `the extension and exclude of "${name}" have more than ` +
+          `${MAX_RULE_CHARS} characters`;
+        continue;
+      }
       const fields = given.fields && JSON.stringify(given.fields);
       const label = toText(given.label) ?? undefined;
       byName.set(name, { name, label, folder, source: path, rule, fields });
     }
-    const warning = byName.size > MAX_COLLECTIONS
-      ? `Cannot read "${path}" whole: it declares more than ` +
-        `${MAX_COLLECTIONS} collections`
-      : null;
+    if (byName.size > MAX_COLLECTIONS) {
+      lack = `it declares more than ${MAX_COLLECTIONS} collections`;
+    }
     return {
       collections: [...byName.values()].slice(0, MAX_COLLECTIONS),
-      warning,
+      warning: lack && `Cannot read "${path}" whole: ${lack}`,
     };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;

@@ -178,6 +178,27 @@ Deno.test("readConfig() takes the first of a name, and 200 collections", () => {
   );
 });
 
+Deno.test("readConfig() leaves out rules of over 16,384 characters", () => {
+  const path = ".pages.yml";
+  const config = (length: number) =>
+    JSON.stringify({
+      content: ["a", "b"].map((name) => ({
+        ...{ name, type: "collection", path: name },
+        exclude: name === "a" ? ["x".repeat(length), "y"] : [],
+      })),
+    });
+  const size = JSON.stringify({ extension: "md", exclude: "/y" }).length;
+  const longest = 16_384 - size;
+  assertEquals(parse(path, config(longest)).collections.length, 2);
+  const { collections, warning } = parse(path, config(longest + 1));
+  assertEquals(collections.map(({ name }) => name), ["b"]);
+  assertEquals(
+    warning,
+    `Cannot read "${path}" whole: the extension and exclude of "a" have more ` +
+      "than 16384 characters",
+  );
+});
+
 const FIELDS_OF_PAGES = `content:
   - name: posts
     label: Posts
@@ -251,7 +272,7 @@ Deno.test("readConfig() gives as many values as there are collections", () => {
     `f: &f [${fields}]\ncollections: [{name: a, folder: a, fields: *f}, {name: b, folder: b, fields: *f}]\n`,
   );
   assert(countIn(decap) < 30, `${countIn(decap)} values`);
-  const exclude = "a,".repeat(20_000);
+  const exclude = "a,".repeat(8_000);
   const pages = declare(
     ".pages.yml",
     `content: [{ name: a, path: a, type: collection, exclude: [${exclude}] }]`,

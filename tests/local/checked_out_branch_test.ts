@@ -24,13 +24,38 @@ Deno.test("checkedOutBranch() names the branch or detached commit", async () => 
   assertEquals(await checkedOutBranch(dir), await git.head("ä/b-1"));
 });
 
+Deno.test("checkedOutBranch() names the branch of a submodule", async () => {
+  await using folder = await makeCheckout("dev");
+  await using other = await makeCheckout("main");
+  const { git, dir } = other;
+  const options = ["-c", "protocol.file.allow=always", "submodule", "--quiet"];
+  await git.git(...options, "add", folder.dir, "module");
+  assertEquals(await checkedOutBranch(`${dir}/module`), "dev");
+});
+
+Deno.test("checkedOutBranch() shows no other checkout", async () => {
+  await using outside = await makeCheckout("secret");
+  await using folder = await makeSampleFolder({ "a.md": "" });
+  const { git, dir } = outside;
+  await git.git("worktree", "add", "--quiet", "-b", "side", "linked");
+  assertEquals(await checkedOutBranch(`${dir}/linked`), "side");
+  await Deno.symlink(`${dir}/.git`, `${folder.dir}/.git`);
+  assertEquals(await checkedOutBranch(folder.dir), "main");
+  for (const target of [".git", ".git/worktrees/linked"]) {
+    await Deno.remove(`${folder.dir}/.git`);
+    const pointer = `gitdir: ${dir}/${target}\n`;
+    await Deno.writeTextFile(`${folder.dir}/.git`, pointer);
+    assertEquals(await checkedOutBranch(folder.dir), "main", target);
+  }
+});
+
 Deno.test("checkedOutBranch() is main for a plain folder", async () => {
   await using folder = await makeCheckout("dev");
   const isMain = async (name: string, what: string) =>
     assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
   await isMain("sub", "below a checkout");
   await isMain("absent", "no folder");
-  const refs = [".invalid", "", "two words", "x".repeat(5000)];
+  const refs = [".invalid", "", "two words", "x".repeat(5000), "a\x01", "a*"];
   const heads = refs.map((ref) => `ref: refs/heads/${ref}\n`);
   heads.push("ref: refs/remotes/origin/dev\n");
   for (const content of [...heads, "", "../../etc/passwd\n"]) {

@@ -135,6 +135,10 @@ Deno.test("local history needs a checkout of its own", async () => {
     }
   };
   await expectNone();
+  // Another repository is not the folder's own.
+  await Deno.symlink(`${root}/repos/.git`, `${folder}/.git`);
+  await expectNone();
+  await Deno.remove(`${folder}/.git`);
   await repository.git("init", "--quiet");
   service.clock.advance(60_000);
   // It has no commit yet.

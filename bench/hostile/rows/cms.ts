@@ -123,6 +123,29 @@ export const CMS_ROWS: readonly Row[] = [
     ),
   },
   {
+    // A rule of 900,000 characters, by aliases.
+    name: "cms-exclude",
+    attacker: "author",
+    repository: () =>
+      makeGitRepository(gitFiles([
+        [
+          ".pages.yml",
+          `a: &a "${"€".repeat(100_000)}"\ncontent:\n  - { name: c, ` +
+          `type: collection, path: posts, exclude: [${
+            repeat(9, () => "*a, ")
+          }x] }\n`,
+        ],
+        ...many(
+          50,
+          (n) => [`posts/${n}.md`, `---\nk: ${n}\n---\nx\n`] as const,
+        ),
+      ])),
+    attack: flood(
+      { times: 110, atOnce: 110 },
+      (n, { list }) => list({ collection: "c", "filter[path]": `!x${n}` }),
+    ),
+  },
+  {
     // A template for paths is a glob over every file of the folder.
     name: "cms-globs",
     attacker: "author",

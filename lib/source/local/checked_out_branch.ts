@@ -1,7 +1,7 @@
 // Finds the branch of a local folder in Git's own files (gitrepository-layout).
 // Git is not run.
 
-import { isAbsolute, join } from "@std/path";
+import { join, resolve } from "@std/path";
 import { checkedPath, readChecked } from "./checked_file.ts";
 
 const MAX_BYTES = 4096;
@@ -12,17 +12,38 @@ const MAX_BYTES = 4096;
  * may not be read. Never throws.
  */
 export async function checkedOutBranch(folder: string): Promise<string> {
-  // A linked worktree or a repository with a separate Git directory has a file
-  // that names the directory.
-  const file = await readShort(join(folder, ".git"));
-  const dir = /^gitdir: (.+)$/.exec(file ?? "")?.[1] ?? ".git";
-  const head =
-    await readShort(join(isAbsolute(dir) ? dir : join(folder, dir), "HEAD")) ??
-      "";
+  const dir = await gitDirOf(folder);
+  const head = dir === null ? "" : await readShort(join(dir, "HEAD")) ?? "";
   // A reftable repository has its HEAD elsewhere and puts the name `.invalid`
-  // here.
-  const branch = /^ref: refs\/heads\/([^\s.]\S*)$/.exec(head)?.[1];
+  // here. Git forbids the other characters too.
+  const branch = /^ref: refs\/heads\/([^\s.][^\s\p{Cc}~^:?*[\\]*)$/u.exec(head)
+    ?.[1];
   return branch ?? /^([0-9a-f]{40}|[0-9a-f]{64})$/.exec(head)?.[0] ?? "main";
+}
+
+/**
+ * Returns the Git directory of a folder that is a checkout of its own, or null.
+ * A linked worktree or a submodule has a file that names the directory. That
+ * directory must name the folder too. Otherwise the folder's author could show
+ * another repository. Never throws.
+ */
+export async function gitDirOf(folder: string): Promise<string | null> {
+  const git = join(folder, ".git");
+  try {
+    if ((await Deno.lstat(git)).isDirectory) return git;
+    const [, named] = /^gitdir: (.+)$/.exec(await readShort(git) ?? "")!;
+    const dir = resolve(folder, named!);
+    const config = await readShort(join(dir, "config")) ?? "";
+    const [, worktree] = /^\s*worktree = (.+)$/m.exec(config) ?? [];
+    const owner = worktree === undefined
+      ? await readShort(join(dir, "gitdir"))
+      : join(worktree, ".git");
+    const isOwn = await Deno.realPath(resolve(dir, owner!)) ===
+      await Deno.realPath(git);
+    return isOwn ? dir : null;
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -8,6 +8,7 @@ import { problem } from "../../errors.ts";
 import type { Clock } from "../../work/clock.ts";
 import { RecentMap } from "../../work/recent_map.ts";
 import { changeOf } from "../change.ts";
+import { gitDirOf } from "./checked_out_branch.ts";
 import type {
   Change,
   FileHistory,
@@ -93,7 +94,8 @@ export class GitHistory {
     }
     const git = (args: readonly string[], maxBytes = MAX_BYTES.log) =>
       this.limit(() => this.run(folder, args, maxBytes, context));
-    const head = await git(["rev-parse", "HEAD"]);
+    const isCheckout = await gitDirOf(folder) !== null;
+    const head = isCheckout ? await git(["rev-parse", "HEAD"]) : null;
     const commit = head?.trim() ?? "";
     if (!OBJECT_ID.test(commit)) {
       throw unavailable("serve a checkout of Git that has a commit");
