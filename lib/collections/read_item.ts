@@ -81,11 +81,16 @@ export async function readItem(
     const jsonBytes = Math.min(likelyBytes(path, size), maxJsonBytes(read));
     await read.reserveBytes(isRaw ? size : memoryFor(size, jsonBytes));
   };
+  // The job that sorts the neighbors may need memory too. A request that waits
+  // for a job must not hold any.
+  const neighbors = parameters.includeNeighbors && folder !== null
+    ? await neighborsOf(path, parameters, { folder, read })
+    : null;
   const file: ContentFile = { path, id, size };
   const bytes = await readContent(file, admit, read);
   return isRaw
     ? { bytes, fileName: fileName(path) }
-    : await itemBody({ file, folder, bytes }, parameters, read);
+    : await itemBody({ file, folder, bytes, neighbors }, parameters, read);
 }
 
 const maxJsonBytes = ({ limits: { maxItemBytes } }: ReadContext) =>
@@ -93,10 +98,11 @@ const maxJsonBytes = ({ limits: { maxItemBytes } }: ReadContext) =>
 
 /** Returns the JSON body for a file. */
 async function itemBody(
-  { file, folder, bytes }: {
+  { file, folder, bytes, neighbors }: {
     file: ContentFile;
     folder: CollectionFolder | null;
     bytes: Uint8Array<ArrayBuffer>;
+    neighbors: Awaited<ReturnType<typeof neighborsOf>> | null;
   },
   parameters: ItemParameters,
   read: ReadContext,
@@ -105,12 +111,8 @@ async function itemBody(
   const {
     includeHtml: html = false,
     includeHistory: history = false,
-    includeNeighbors = false,
     linkTemplate,
   } = parameters;
-  const neighbors = includeNeighbors && folder !== null
-    ? await neighborsOf(path, parameters, { folder, read })
-    : null;
   // A file with a NUL is not text and has no HTML.
   const hasLinks = html && folder !== null && isMarkdown(path) &&
     !bytes.includes(0);

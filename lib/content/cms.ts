@@ -54,6 +54,7 @@ export function readConfig(
       throw new DataError("The text is not a mapping", 1);
     }
     const byName = new Map<string, Declared>();
+    const omitted = new Set<string>();
     let lack: string | null = null;
     const system = path.startsWith("_config.")
       ? jekyll
@@ -66,7 +67,8 @@ export function readConfig(
         ? trimFolder(given.folder)
         : null;
       if (
-        name === null || !isUsable(name) || folder === null || byName.has(name)
+        name === null || !isUsable(name) || folder === null ||
+        byName.has(name) || omitted.has(name)
       ) continue;
       // A placeholder such as `{{locale}}` stands for several folders.
       if (folder !== "" && (!isUsable(folder) || folder.includes("{{"))) {
@@ -74,7 +76,8 @@ export function readConfig(
       }
       const { rule } = given;
       if (JSON.stringify(rule).length > MAX_RULE_CHARS) {
-        lack ??= `the extension and exclude of "${name}" have more than ` +
+        omitted.add(name);
+        lack ??= `the rule for the files of "${name}" has more than ` +
           `${MAX_RULE_CHARS} characters`;
         continue;
       }

@@ -253,17 +253,16 @@ Deno.test("listItems() renders HTML in a job", async () => {
   assertEquals(compute.filesOf("render"), 1);
 });
 
-Deno.test("a job has memory of its own and releases it", async () => {
+/**
+ * A request for a collection whose paths need memory to be sorted by history.
+ * Records what is reserved by the request and by its job.
+ */
+function readLongPaths() {
   const folder = `posts/${`${"d".repeat(200)}/`.repeat(8)}`;
+  const content = "x".repeat(100_000);
   const source = new MemorySource(
-    Array.from({ length: 200 }, (_, n) => [`${folder}${n}.md`, ""] as const),
+    Array.from({ length: 200 }, (_, n) => [`${folder}${n}.md`, content]),
   );
-  const gate = Promise.withResolvers<void>();
-  const compute = new WatchedCompute();
-  compute.answer = async (task) => {
-    if (task === "select") await gate.promise;
-  };
-  source.compute = compute;
   const reserved: string[] = [];
   const responseMemory = new FairQueue({
     ...{ capacity: 8 << 20, maxWaiting: 0, maxWaitMs: 0 },
@@ -271,20 +270,39 @@ Deno.test("a job has memory of its own and releases it", async () => {
   });
   const { acquire } = responseMemory;
   responseMemory.acquire = (request) => {
-    reserved.push(`job ${request.weight}`);
+    reserved.push("job");
     return acquire.call(responseMemory, request);
   };
-  const reserveBytes = (bytes: number) =>
-    Promise.resolve(void reserved.push(`request ${bytes}`));
+  const reserveBytes = () => Promise.resolve(void reserved.push("request"));
   const read = source.read("a", { responseMemory, reserveBytes });
-  const dated = list("sort=lastChanged.date", read);
+  return { source, read, reserved, path: `${folder}0.md`, responseMemory };
+}
+
+Deno.test("a job has memory of its own and releases it", async () => {
+  const { source, read, reserved, responseMemory } = readLongPaths();
+  const gate = Promise.withResolvers<void>();
+  const compute = new WatchedCompute();
+  compute.answer = async (task) => {
+    if (task === "select") await gate.promise;
+  };
+  source.compute = compute;
+  const dated = list("sort=lastChanged.date", { ...read, compute });
   const waiting = rejects(dated, "collection-not-ready");
   await turns(20);
   source.clock.advance(8_000);
   await waiting;
   gate.resolve();
   while (source.jobs.running > 0) await turns();
-  assertEquals([reserved, responseMemory.used], [[`job ${8 << 20}`], 0]);
+  assertEquals([reserved, responseMemory.used], [["job"], 0]);
+});
+
+Deno.test("a request that waits for a job holds no memory", async () => {
+  const { read, reserved, path, responseMemory } = readLongPaths();
+  const query = "collection=posts&includeNeighbors=true&sort=lastChanged.date";
+  await item(`path=${path}&${query}`, read);
+  assertEquals(reserved.indexOf("job"), 0);
+  assert(reserved.includes("request"));
+  assertEquals(responseMemory.used, 0);
 });
 
 Deno.test("listItems() remembers front matter that is too large", async () => {

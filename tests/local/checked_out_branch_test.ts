@@ -29,8 +29,12 @@ Deno.test("checkedOutBranch() names the branch of a submodule", async () => {
   await using other = await makeCheckout("main");
   const { git, dir } = other;
   const options = ["-c", "protocol.file.allow=always", "submodule", "--quiet"];
-  await git.git(...options, "add", folder.dir, "module");
-  assertEquals(await checkedOutBranch(`${dir}/module`), "dev");
+  for (const name of ["module", "c#x"]) {
+    await git.git(...options, "add", folder.dir, name);
+    const config = `${dir}/.git/modules/${name}/config`;
+    await Deno.writeTextFile(config, "\n".repeat(5_000), { append: true });
+    assertEquals(await checkedOutBranch(`${dir}/${name}`), "dev", name);
+  }
 });
 
 Deno.test("checkedOutBranch() shows no other checkout", async () => {
@@ -55,7 +59,7 @@ Deno.test("checkedOutBranch() is main for a plain folder", async () => {
     assertEquals(await checkedOutBranch(`${folder.dir}/${name}`), "main", what);
   await isMain("sub", "below a checkout");
   await isMain("absent", "no folder");
-  const refs = [".invalid", "", "two words", "x".repeat(5000), "a\x01", "a*"];
+  const refs = [".invalid", "", "two words", "x".repeat(5000), "\x01", "*"];
   const heads = refs.map((ref) => `ref: refs/heads/${ref}\n`);
   heads.push("ref: refs/remotes/origin/dev\n");
   for (const content of [...heads, "", "../../etc/passwd\n"]) {
