@@ -448,8 +448,8 @@ export function collectionNotFound(
 ) {
   const sentences = [
     file !== null
-      ? `"${file}" is a file, not a folder. Read it with get-item-content, or ` +
-        "list a data file by its whole path."
+      ? `"${file}" is a file, not a folder. ` +
+        "Read it with get-item-content, or list a data file by its whole path."
       : `No folder is named "${collection}", neither at the repository's ` +
         "root nor where collections usually are.",
     ...suggestions.length > 0

@@ -263,8 +263,8 @@ export async function runSupplied<Input, Output extends object, Missing>(
 
 /**
  * Returns the result of a background job. The job reads with a context and
- * memory of its own. The request that starts it is charged. Requests for the same `key` within the
- * repository share the job. Errors name `collection`.
+ * memory of its own. The request that starts it is charged. Requests for the
+ * same `key` within the repository share the job. Errors name `collection`.
  * @throws {CollectionsError} collection-not-ready if the job takes longer than
  * the request may wait. Also too-many-requests.
  */
