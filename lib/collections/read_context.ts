@@ -53,7 +53,7 @@ export interface ReadContext {
   readonly htmlMemory: FairQueue;
   /** Memory for responses. */
   readonly responseMemory: FairQueue;
-  /** {@linkcode ResponseMemory.reserve} of this request or background job. */
+  /** {@linkcode ReservedMemory.reserve} of this request or background job. */
   reserveBytes(bytes: number): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export const MAX_ROUNDS = 3;
 const MIN_WAIT_SHARE = 0.1;
 
 /** The memory that one request or background job has reserved. */
-export class ResponseMemory implements Disposable {
+export class ReservedMemory implements Disposable {
   #permit: Permit | null = null;
   #bytes = 0;
 
@@ -293,8 +293,8 @@ export async function runJob<T>(
     onStart: () => recordMiss(),
     work: async (signal) => {
       // The request may end before the job.
-      const memory = { client, signal };
-      using reserved = new ResponseMemory(read.responseMemory, memory);
+      const owner = { client, signal };
+      using reserved = new ReservedMemory(read.responseMemory, owner);
       return await work({
         ...read,
         context: backgroundContext(client, signal, charge),

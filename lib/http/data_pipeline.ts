@@ -7,7 +7,7 @@ import { linkHeader, responseKey } from "../api/parameters.ts";
 import {
   type Answer,
   type ReadContext,
-  ResponseMemory,
+  ReservedMemory,
 } from "../collections/read_context.ts";
 import { contentTypeOf, rawContentType } from "../content/file_names.ts";
 import { isSourceFailure, problem } from "../errors.ts";
@@ -247,7 +247,7 @@ async function makeBody(
   const { baseUrl, charge, client, recordMiss, requireMiss, startedAtMs } =
     request;
   requireMiss();
-  using memory = new ResponseMemory(responseMemory, { client, signal });
+  using memory = new ReservedMemory(responseMemory, { client, signal });
   const context = { client, signal, recordMiss, requireMiss, charge };
   const waitMs = config.sourceTimeoutMs * JOB_WAIT_SHARE;
   const read: ReadContext = {

@@ -1,5 +1,5 @@
-// Finds the branch of a local folder in Git's own files (gitrepository-layout).
-// Git is not run.
+// Finds the Git directory and the branch of a local folder in Git's own files
+// (gitrepository-layout). Git is not run.
 
 import { join, resolve } from "@std/path";
 import { checkedPath, readChecked } from "./checked_file.ts";
