@@ -20,9 +20,9 @@ import {
 
 /**
  * Limits for files that are read together. They bound memory and the work
- * between two turns on the thread, and still fill several batches.
+ * between two turns on the thread. A usual collection waits for one turn only.
  */
-const CHUNK = { maxFiles: 500, maxBytes: 2 << 20 };
+const CHUNK = { maxFiles: 1_000, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
 
@@ -200,14 +200,15 @@ function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
     const key = derivedKey(file);
     if (keys.has(key)) continue;
     keys.add(key);
-    bytes += file.size;
+    const size = file.size + file.path.length;
+    bytes += size;
     if (
       chunk.length === CHUNK.maxFiles ||
       chunk.length > 0 && bytes > CHUNK.maxBytes
     ) {
       yield chunk;
       chunk = [];
-      bytes = file.size;
+      bytes = size;
     }
     chunk.push(file);
   }

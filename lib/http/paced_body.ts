@@ -2,11 +2,16 @@
 // body reserves memory until its last byte is sent. A response therefore ends
 // early if the client stops reading or reads below a minimum rate.
 
-import { type Clock, yieldToEventLoop } from "../work/clock.ts";
+import { type Clock, shortenSlice, yieldToEventLoop } from "../work/clock.ts";
 import type { FairQueue, Permit } from "../work/fair_queue.ts";
 import type { Bytes } from "./responses.ts";
 
 const PIECE_BYTES = 64 * 1024;
+/**
+ * What it takes the serving thread to write a piece after the slice that made
+ * it. All bodies together send 1 MiB for each slice of 3 ms.
+ */
+const PIECE_MS = 3 / 16;
 /**
  * The server takes this much before a client reads it. It would keep the whole
  * body for that, so the last pieces of longer bodies are copies (Deno 2.9.6).
@@ -135,6 +140,7 @@ export function pacedBody(
         ? body.slice(sent, next)
         : body.subarray(sent, next);
       sent += piece.length;
+      shortenSlice(PIECE_MS);
       try {
         controller.enqueue(piece);
         watch(controller);

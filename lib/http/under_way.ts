@@ -4,7 +4,7 @@
 
 import { CollectionsError } from "../errors.ts";
 import type { RequestContext } from "../source/source.ts";
-import { type Clock, nextInTurn } from "../work/clock.ts";
+import { type Clock, turnToStart } from "../work/clock.ts";
 import { RecentMap } from "../work/recent_map.ts";
 
 const MAX_PER_CLIENT = 1_000;
@@ -67,7 +67,7 @@ export class UnderWay {
     const others = this.queues.get(client);
     if (others === undefined) this.queues.set(client, []);
     else await new Promise<void>((resolve) => others.push(resolve));
-    await nextInTurn();
+    await turnToStart();
     const queue = this.queues.get(client)!;
     if (queue.length === 0) this.queues.delete(client);
     else queue.shift()!();

@@ -61,9 +61,9 @@ export function orAborted<T>(
 }
 
 /**
- * Deno answers nobody while a slice runs. About 2 ms pass between two slices. A
- * request waits for a few of them. With `setImmediate` they follow at once and
- * requests wait longer.
+ * Deno answers nobody while a slice runs. About 2 ms pass between two slices of
+ * the same work. A request waits for a few of them. With `setImmediate` they
+ * follow at once and requests wait longer.
  */
 const SLICE_MS = 3;
 
@@ -82,46 +82,67 @@ export const STEPS_PER_YIELD = 256;
 // would wait for the sum of them.
 /** Work that has yielded, in the order in which it continues. */
 const paused: (() => void)[] = [];
+/** Work that has not begun. It takes turns with all work that has yielded. */
+const starting: (() => void)[] = [];
 let sliceStartedAtMs = -Infinity;
 let isSliceDue = false;
+/** Whether other tasks have had a turn since the last slice started. */
+let haveOthersHadTurn = true;
 
 const isSliceOver = () => performance.now() - sliceStartedAtMs >= SLICE_MS;
 
 async function runSlice() {
   isSliceDue = false;
   sliceStartedAtMs = performance.now();
+  haveOthersHadTurn = false;
+  setTimeout(() => haveOthersHadTurn = true, 0);
   do {
+    starting.shift()?.();
     paused.shift()?.();
     // Lets that work take its next step, which may use up the slice.
     for (let turns = 0; turns < TURNS_TO_CONTINUE; turns++) await null;
-  } while (paused.length > 0 && !isSliceOver());
-  if (paused.length > 0) requireSlice();
+  } while (paused.length + starting.length > 0 && !isSliceOver());
+  if (paused.length + starting.length > 0) requireSlice();
 }
 
 function requireSlice() {
   if (isSliceDue) return;
   isSliceDue = true;
-  setTimeout(runSlice, 0);
+  if (haveOthersHadTurn) queueMicrotask(runSlice);
+  else setTimeout(runSlice, 0);
 }
 
 /**
- * Returns at once while the current slice of 3 ms lasts. Otherwise lets all
- * other ready tasks continue first. Call it between long steps or once per
+ * Returns at once while the current slice of 3 ms lasts. Otherwise waits for
+ * the next slice, which starts at once if all other ready tasks have continued
+ * since the last one did. Call it between long steps or once per
  * {@linkcode STEPS_PER_YIELD} cheap steps.
  * @throws the signal's reason if it is aborted.
  */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
-  if (isSliceOver()) await nextInTurn();
+  if (isSliceOver()) await turnIn(paused);
   signal?.throwIfAborted();
 }
 
 /**
- * Lets all work that has yielded continue first, and other ready tasks unless
- * the current slice lasts.
+ * Shortens the current slice by what Deno itself has to do once it is over,
+ * such as to write to a socket.
  */
-export function nextInTurn(): Promise<void> {
+export function shortenSlice(ms: number): void {
+  sliceStartedAtMs -= ms;
+}
+
+/**
+ * Lets other ready tasks continue first, unless the current slice lasts. Call
+ * it before work begins. It does not wait for all work that has yielded.
+ */
+export function turnToStart(): Promise<void> {
+  return turnIn(starting);
+}
+
+function turnIn(queue: (() => void)[]): Promise<void> {
   return new Promise((resolve) => {
-    paused.push(resolve);
+    queue.push(resolve);
     requireSlice();
   });
 }

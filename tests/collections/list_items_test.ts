@@ -321,6 +321,19 @@ Deno.test("listItems() remembers front matter that is too large", async () => {
   assertEquals([source.counts.blobs, again.misses()], [blobs, 0]);
 });
 
+Deno.test("listItems() has 1,000 posts derived at once for a sort", async () => {
+  const files = Array.from(
+    { length: 1_000 },
+    (_, n) => [`posts/${n}.md`, `---\nn: ${n}\n---\n`] as const,
+  );
+  const source = new MemorySource(files);
+  const compute = new WatchedCompute();
+  source.compute = compute;
+  await list("sort=-frontMatter.n", source.read());
+  const tasks = compute.runs.map(({ task }) => task);
+  assertEquals(tasks, ["select", "derive", "select", "describe"]);
+});
+
 Deno.test("listItems() fails a sort when a file cannot be read", async () => {
   const source = new MemorySource(posts(900, (n) => `---\nn: ${n}\n---\n`));
   source.failures.set("posts/3/3.md", sourceFailed("no"));
@@ -798,9 +811,16 @@ Deno.test("readItem() lists a collection for links of Markdown only", async () =
   }
 });
 
-Deno.test("listItems() names the files to read a few at a time", async () => {
+/**
+ * Returns how often a sort of 2,000 files reads some of them, and of how many
+ * it makes the names at once.
+ */
+async function readsOf(folder: string) {
   const source = new MemorySource(
-    Array.from({ length: 2_000 }, (_, n) => [`posts/${n}.md`, `${n}`] as const),
+    Array.from(
+      { length: 2_000 },
+      (_, n) => [`posts/${folder}${n}.md`, `${n}`] as const,
+    ),
   );
   const { FileList } = await import("../../lib/source/file_list.ts");
   const { at } = FileList.prototype;
@@ -830,5 +850,10 @@ Deno.test("listItems() names the files to read a few at a time", async () => {
   } finally {
     FileList.prototype.at = at;
   }
-  assertEquals([reads, most], [4, 501]);
+  return [reads, most];
+}
+
+Deno.test("listItems() names the files to read a few at a time", async () => {
+  assertEquals(await readsOf(""), [2, 1_001]);
+  assertEquals(await readsOf("d/".repeat(2_000)), [4, 523]);
 });

@@ -11,6 +11,7 @@ import { equalBytes, randomBytes } from "../cache/watched_kv.ts";
 import { itemPath, listPath, type RequestOptions } from "../service.ts";
 import { startSite } from "../site.ts";
 import { TestClock, turns } from "../test_clock.ts";
+import { onTurns, useTicks } from "../work/time_slices.ts";
 import { gzipReady } from "./freshness_of.ts";
 
 const MIB = 1 << 20;
@@ -340,6 +341,22 @@ Deno.test("pacedBody() sends a short body before long ones that wait", async () 
   ended.push("short");
   await Promise.all(waiting);
   assertEquals(ended.indexOf("short"), 0);
+});
+
+Deno.test("pacedBody() sends 1 MiB of all bodies at once", async () => {
+  // No time passes while the pieces are made.
+  using _ticks = useTicks();
+  const bytes = randomBytes(MIB);
+  const sent: number[] = [0];
+  using _others = onTurns(() => sent.at(-1)! > 0 && sent.push(0));
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    const { reader } = openPaced(bytes, new TestClock());
+    for await (const piece of readAll(reader)) {
+      sent[sent.length - 1]! += piece.length;
+    }
+  }));
+  assertEquals(sent.reduce((sum, length) => sum + length), 8 * MIB);
+  assert(sent.every((length) => length <= 1.5 * MIB), sent.join());
 });
 
 Deno.test("pacedBody() copies what a connection may keep", async () => {

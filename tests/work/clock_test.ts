@@ -1,5 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { systemClock, yieldToEventLoop } from "../../lib/work/clock.ts";
+import {
+  shortenSlice,
+  systemClock,
+  turnToStart,
+  yieldToEventLoop,
+} from "../../lib/work/clock.ts";
 import { onTurns, useTicks } from "./time_slices.ts";
 
 Deno.test("systemClock sleep() ends with its signal", async () => {
@@ -55,6 +60,57 @@ Deno.test("yieldToEventLoop() goes on at once within a slice", async () => {
   ticks.pass(1);
   await yieldToEventLoop();
   assert(turns > before);
+});
+
+Deno.test("yieldToEventLoop() starts a slice after a turn of others", async () => {
+  using ticks = useTicks();
+  let turns = 0;
+  using _others = onTurns(() => turns++);
+  await yieldToEventLoop();
+  const before = turns;
+  ticks.pass(3);
+  await yieldToEventLoop();
+  assert(turns > before);
+  while (turns < before + 5) await systemClock.sleep(0);
+  const later = turns;
+  ticks.pass(3);
+  await yieldToEventLoop();
+  assertEquals(turns, later);
+});
+
+Deno.test("shortenSlice() lets others go on sooner", async () => {
+  using ticks = useTicks();
+  let turns = 0;
+  using _others = onTurns(() => turns++);
+  await yieldToEventLoop();
+  const before = turns;
+  ticks.pass(1);
+  shortenSlice(1);
+  await yieldToEventLoop();
+  assertEquals(turns, before);
+  shortenSlice(1);
+  await yieldToEventLoop();
+  assert(turns > before);
+});
+
+Deno.test("turnToStart() does not wait for all that has yielded", async () => {
+  using ticks = useTicks();
+  const events: string[] = [];
+  const work = async (name: string, turn: () => Promise<void>) => {
+    await turn();
+    ticks.pass(3);
+    events.push(name);
+  };
+  const rows = [
+    { many: yieldToEventLoop, one: turnToStart },
+    { many: turnToStart, one: yieldToEventLoop },
+  ];
+  for (const { many, one } of rows) {
+    events.length = 0;
+    const all = Array.from({ length: 20 }, () => work("many", many));
+    await Promise.all([...all, work("one", one)]);
+    assert(events.indexOf("one") <= 1, events.join());
+  }
 });
 
 Deno.test("yieldToEventLoop() ends with an aborted signal", async () => {
