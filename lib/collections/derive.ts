@@ -6,6 +6,7 @@ import type { Batch, FilesInput } from "../content/derive.ts";
 import type { Missing } from "../content/derived.ts";
 import { derivedKey } from "../content/file_names.ts";
 import type { Hits, SearchInput } from "../content/search.ts";
+import type { SelectInput } from "../content/select.ts";
 import { deriveTask, indexTask, searchTask } from "../content/tasks.ts";
 import type { Blobs, FileRef } from "../source/source.ts";
 import { type Task, TimeLimitError } from "../thread/compute.ts";
@@ -35,7 +36,7 @@ export function runOverFrontMatter<Input, Output extends object>(
   read: ReadContext,
   task: Task<Input, Output | Missing>,
   input: Input,
-  { fileAt, onFailure = rethrow, blobs, ...options }: {
+  { fileAt, onFailure = rethrow, blobs, query, ...options }: {
     subject: string;
     linearIn?: number;
     /** Returns the file for an index that the task reported as missing. */
@@ -46,15 +47,33 @@ export function runOverFrontMatter<Input, Output extends object>(
      */
     onFailure?: (key: string, error: Error) => void;
     blobs?: Blobs | undefined;
+    /**
+     * The input if the task is `selectTask`. If it needs few files, it runs
+     * once more in the turn that derives them.
+     */
+    query?: SelectInput;
   },
 ): Promise<Output> {
   const repository = repositoryOf(read);
-  return runSupplied(read, task, input, options, async (missing) => {
+  const supply = async (
+    missing: Missing["missing"],
+  ): Promise<Output | void> => {
     const files = missing.values().map(fileAt);
-    const work = { task: deriveTask, common: { repository } };
+    const isFew = missing.length <= CHUNK.maxFiles;
+    const common = { repository, query: isFew ? query : undefined };
+    let output: Output | undefined;
+    const work = {
+      task: deriveTask,
+      common,
+      onOutput({ selected }: Batch<void>) {
+        output = selected as Output | undefined;
+      },
+    };
     const failures = await deriveFrom(files, read, work, blobs);
     for (const [key, error] of failures) onFailure(key, error);
-  });
+    return output;
+  };
+  return runSupplied(read, task, input, options, supply);
 }
 
 function rethrow(_: string, error: Error): never {
@@ -91,6 +110,8 @@ export async function runSearch(
 interface FilesWork<Common, T> {
   task: Task<Common & FilesInput, Batch<T>>;
   common: Common & Pick<FilesInput, "repository">;
+  /** Called with each output of the task. */
+  onOutput?: (output: Batch<T>) => void;
   /**
    * Files for which this returns true run as long work at once, each alone. The
    * default is none.
@@ -127,7 +148,10 @@ async function deriveFrom<Common>(
 export async function* workOn<Common, T>(
   files: Iterable<FileRef>,
   read: ReadContext,
-  { task, common, isLong: isLongFile = () => false }: FilesWork<Common, T>,
+  { task, common, onOutput, isLong: isLongFile = () => false }: FilesWork<
+    Common,
+    T
+  >,
   known?: Blobs,
 ): AsyncGenerator<readonly [key: string, result: T | Error | null]> {
   const { source, snapshot, context } = read;
@@ -159,7 +183,10 @@ export async function* workOn<Common, T>(
         task,
         { ...common, files },
         { isLong },
-      ).catch((error) => {
+      ).then((output): Batch<T> => {
+        onOutput?.(output);
+        return output;
+      }, (error) => {
         if (!(error instanceof TimeLimitError)) throw error;
         return { results: [], isSlow: true };
       });

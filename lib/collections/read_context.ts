@@ -242,7 +242,8 @@ export async function runTask<Input, Output>(
 
 /**
  * Returns the output of a task whose thread may lack some of what it needs.
- * `supply` gets what an output names as missing and gives it to the thread.
+ * `supply` gets what an output names as missing and gives it to the thread. It
+ * may return the next output itself.
  * @throws {CollectionsError} service-busy if it is evicted again and again.
  * @throws what {@linkcode runTask} throws.
  */
@@ -251,12 +252,13 @@ export async function runSupplied<Input, Output extends object, Missing>(
   task: Task<Input, Output | { missing: Missing }>,
   input: Input,
   options: TaskOptions,
-  supply: (missing: Missing) => Promise<unknown>,
+  supply: (missing: Missing) => Promise<Output | void>,
 ): Promise<Output> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const output = await runTask(read, task, input, options);
     if (!("missing" in output)) return output;
-    await supply(output.missing);
+    const supplied = await supply(output.missing);
+    if (supplied !== undefined) return supplied;
   }
   throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

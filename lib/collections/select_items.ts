@@ -103,6 +103,7 @@ export async function selectItems(
     const selected = await runOverFrontMatter(read, selectTask, input, {
       subject: path,
       fileAt,
+      query: input,
     });
     const selection = isDated ? await byHistory(selected, read) : selected;
     const { cacheForMs = Infinity } = selection;

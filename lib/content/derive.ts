@@ -5,6 +5,7 @@ import { keepDerived, keepFailure } from "./derived.ts";
 import { textOf } from "./file_text.ts";
 import { type FrontMatter, readFrontMatter } from "./front_matter.ts";
 import type { DataFormat } from "./parse_data.ts";
+import { select, type SelectInput, type Selection } from "./select.ts";
 
 export interface FilesInput {
   repository: string;
@@ -15,6 +16,8 @@ export interface FilesInput {
   }[];
   /** Whether the files took too long before. */
   areSlow?: boolean;
+  /** {@linkcode derive} runs it in the same turn if it derives all files. */
+  query?: SelectInput | undefined;
 }
 
 /**
@@ -28,6 +31,8 @@ export interface Batch<T> {
   readonly results: T[];
   /** Whether the next file exceeds the time limit. */
   readonly isSlow: boolean;
+  /** What the input's query selects, if it lacks no other files. */
+  readonly selected?: Selection;
 }
 
 /**
@@ -78,7 +83,7 @@ export function inBatch<T>(
  * minutes.
  */
 export function derive(
-  { repository, files, areSlow }: FilesInput,
+  { repository, files, areSlow, query }: FilesInput,
   pace: Pace,
 ): Batch<void> {
   const { results, isSlow } = inBatch(
@@ -92,7 +97,17 @@ export function derive(
       keepFailure(repository, id, JSON.stringify(slow));
     },
   );
-  return { results: results.map(() => {}), isSlow };
+  const batch = { results: results.map(() => {}), isSlow };
+  const isWhole = !areSlow && results.length === files.length;
+  if (query === undefined || !isWhole) return batch;
+  try {
+    const own = { ...query, repository };
+    const selected = pace.within(() => select(own, pace));
+    return "missing" in selected ? batch : { ...batch, selected };
+  } catch {
+    // It fails again in a turn of its own.
+    return batch;
+  }
 }
 
 /**

@@ -32,7 +32,7 @@ const MAX_NEAR = 2_000;
  */
 export const MAX_READ = { files: 20_000, bytes: 256 << 20, chars: 16 << 20 };
 
-interface SelectInput {
+export interface SelectInput {
   repository: string;
   /** The path from the repository's root. Used in errors. */
   folder: string;
