@@ -21,7 +21,7 @@ import {
 
 /**
  * Limits for files that are read together. They bound memory and the work
- * between two turns on the thread. A usual collection waits for one turn only.
+ * between two turns on the thread. Most collections are one chunk.
  */
 const CHUNK = { maxFiles: 1_000, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
@@ -48,8 +48,8 @@ export function runOverFrontMatter<Input, Output extends object>(
     onFailure?: (key: string, error: Error) => void;
     blobs?: Blobs | undefined;
     /**
-     * The input if the task is `selectTask`. If it needs few files, it runs
-     * once more in the turn that derives them.
+     * The input if the task is `selectTask`. If it lacks few files, it runs in
+     * the turn that derives them.
      */
     query?: SelectInput;
   },
@@ -59,12 +59,11 @@ export function runOverFrontMatter<Input, Output extends object>(
     missing: Missing["missing"],
   ): Promise<Output | void> => {
     const files = missing.values().map(fileAt);
-    const isFew = missing.length <= CHUNK.maxFiles;
-    const common = { repository, query: isFew ? query : undefined };
     let output: Output | undefined;
     const work = {
       task: deriveTask,
-      common,
+      common: { repository },
+      query: query && { input: query, files: missing.length },
       onOutput({ selected }: Batch<void>) {
         output = selected as Output | undefined;
       },
@@ -110,6 +109,11 @@ export async function runSearch(
 interface FilesWork<Common, T> {
   task: Task<Common & FilesInput, Batch<T>>;
   common: Common & Pick<FilesInput, "repository">;
+  /**
+   * Sent with the last files if one chunk has all of them. `files` is how many
+   * they are. The input may be large.
+   */
+  query?: { input: SelectInput; files: number } | undefined;
   /** Called with each output of the task. */
   onOutput?: (output: Batch<T>) => void;
   /**
@@ -148,10 +152,8 @@ async function deriveFrom<Common>(
 export async function* workOn<Common, T>(
   files: Iterable<FileRef>,
   read: ReadContext,
-  { task, common, onOutput, isLong: isLongFile = () => false }: FilesWork<
-    Common,
-    T
-  >,
+  { task, common, query, onOutput, isLong: isLongFile = () => false }:
+    FilesWork<Common, T>,
   known?: Blobs,
 ): AsyncGenerator<readonly [key: string, result: T | Error | null]> {
   const { source, snapshot, context } = read;
@@ -178,10 +180,12 @@ export async function* workOn<Common, T>(
       context.signal?.throwIfAborted();
       const files = batchOf(readable.slice(at, at + size), isLongFile);
       const isLong = tries === 1 || isLongFile(files[0]!);
+      const isRest = chunk.length === query?.files &&
+        at + files.length === readable.length;
       const { results, isSlow } = await runTask(
         read,
         task,
-        { ...common, files },
+        { ...common, files, query: isRest ? query.input : undefined },
         { isLong },
       ).then((output): Batch<T> => {
         onOutput?.(output);

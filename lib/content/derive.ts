@@ -17,7 +17,7 @@ export interface FilesInput {
   /** Whether the files took too long before. */
   areSlow?: boolean;
   /** {@linkcode derive} runs it in the same turn if it derives all files. */
-  query?: SelectInput | undefined;
+  query?: Omit<SelectInput, "repository"> | undefined;
 }
 
 /**
@@ -102,10 +102,11 @@ export function derive(
   if (query === undefined || !isWhole) return batch;
   try {
     const own = { ...query, repository };
-    const selected = pace.within(() => select(own, pace));
+    // Long work on a query must not be taken for long work on a file.
+    const selected = pace.within(() => select(own, { ...pace, isLast: false }));
     return "missing" in selected ? batch : { ...batch, selected };
   } catch {
-    // It fails again in a turn of its own.
+    // It runs again in a turn of its own, with its own limit.
     return batch;
   }
 }

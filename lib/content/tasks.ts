@@ -3,6 +3,7 @@
 
 import { type Task, whole } from "../thread/compute.ts";
 import type { Delivery, DeliveryInput } from "./delivery.ts";
+import type { derive } from "./derive.ts";
 import type { render } from "./render.ts";
 import type { TableInput } from "./rows.ts";
 
@@ -10,6 +11,8 @@ import type { TableInput } from "./rows.ts";
 export const deriveTask = {
   name: "derive",
   load: async () => (await import("./derive.ts")).derive,
+  moveOutput: ({ selected }: ReturnType<typeof derive>) =>
+    selected === undefined ? [] : [selected.indices.buffer as ArrayBuffer],
 };
 
 /** Renders Markdown to HTML. Relative addresses are not resolved yet. */

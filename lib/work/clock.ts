@@ -61,9 +61,10 @@ export function orAborted<T>(
 }
 
 /**
- * Deno answers nobody while a slice runs. About 2 ms pass between two slices of
- * the same work. A request waits for a few of them. With `setImmediate` they
- * follow at once and requests wait longer.
+ * Deno answers nobody while a slice runs. Work that waits gets its next slice
+ * about 2 ms later. With `setImmediate` it would follow at once, and requests
+ * would wait longer. What work does before it yields for the first time comes
+ * on top.
  */
 const SLICE_MS = 3;
 
@@ -80,29 +81,45 @@ export const STEPS_PER_YIELD = 256;
 
 // All work shares one sequence of slices. If each had its own, other tasks
 // would wait for the sum of them.
-/** Work that has yielded, in the order in which it continues. */
-const paused: (() => void)[] = [];
-/** Work that has not begun. It takes turns with all work that has yielded. */
-const starting: (() => void)[] = [];
+/** What waits for its turn, each in order. The queues take turns. */
+const queues = {
+  /** Work that has yielded. */
+  paused: [] as (() => void)[],
+  /** Requests that have not begun. */
+  starting: [] as (() => void)[],
+  /** Bodies that have another piece to send. */
+  sending: [] as (() => void)[],
+};
+const inTurn = Object.values(queues);
+let lastServed = 0;
 let sliceStartedAtMs = -Infinity;
 let isSliceDue = false;
 /** Whether other tasks have had a turn since the last slice started. */
 let haveOthersHadTurn = true;
 
 const isSliceOver = () => performance.now() - sliceStartedAtMs >= SLICE_MS;
+const isAnyWaiting = () => inTurn.some(({ length }) => length > 0);
+
+function resumeNext() {
+  for (let tries = 0; tries < inTurn.length; tries++) {
+    lastServed = (lastServed + 1) % inTurn.length;
+    const resume = inTurn[lastServed]!.shift();
+    if (resume !== undefined) return resume();
+  }
+}
 
 async function runSlice() {
   isSliceDue = false;
   sliceStartedAtMs = performance.now();
   haveOthersHadTurn = false;
-  setTimeout(() => haveOthersHadTurn = true, 0);
+  // Timers that are due run before anything that has come in meanwhile.
+  setTimeout(() => setImmediate(() => haveOthersHadTurn = true), 0);
   do {
-    starting.shift()?.();
-    paused.shift()?.();
+    resumeNext();
     // Lets that work take its next step, which may use up the slice.
     for (let turns = 0; turns < TURNS_TO_CONTINUE; turns++) await null;
-  } while (paused.length + starting.length > 0 && !isSliceOver());
-  if (paused.length + starting.length > 0) requireSlice();
+  } while (isAnyWaiting() && !isSliceOver());
+  if (isAnyWaiting()) requireSlice();
 }
 
 function requireSlice() {
@@ -114,35 +131,34 @@ function requireSlice() {
 
 /**
  * Returns at once while the current slice of 3 ms lasts. Otherwise waits for
- * the next slice, which starts at once if all other ready tasks have continued
- * since the last one did. Call it between long steps or once per
+ * the next slice. That starts at once if other tasks have had a turn since the
+ * last slice started. Call it between long steps or once per
  * {@linkcode STEPS_PER_YIELD} cheap steps.
  * @throws the signal's reason if it is aborted.
  */
 export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
-  if (isSliceOver()) await turnIn(paused);
+  if (isSliceOver()) await turnIn("paused");
   signal?.throwIfAborted();
 }
 
 /**
- * Shortens the current slice by what Deno itself has to do once it is over,
- * such as to write to a socket.
+ * Waits like {@linkcode yieldToEventLoop} before a piece of a body is sent.
+ * `writeMs` is what Deno needs to write it once the slice is over. It counts as
+ * time of the slice.
  */
-export function shortenSlice(ms: number): void {
-  sliceStartedAtMs -= ms;
+export async function turnToSend(writeMs: number): Promise<void> {
+  if (isSliceOver()) await turnIn("sending");
+  sliceStartedAtMs -= writeMs;
 }
 
-/**
- * Lets other ready tasks continue first, unless the current slice lasts. Call
- * it before work begins. It does not wait for all work that has yielded.
- */
+/** Waits for a slice in which a request starts. */
 export function turnToStart(): Promise<void> {
-  return turnIn(starting);
+  return turnIn("starting");
 }
 
-function turnIn(queue: (() => void)[]): Promise<void> {
+function turnIn(queue: keyof typeof queues): Promise<void> {
   return new Promise((resolve) => {
-    queue.push(resolve);
+    queues[queue].push(resolve);
     requireSlice();
   });
 }

@@ -321,21 +321,34 @@ Deno.test("listItems() remembers front matter that is too large", async () => {
   assertEquals([source.counts.blobs, again.misses()], [blobs, 0]);
 });
 
-Deno.test("listItems() sorts 1,000 posts by two tasks", async () => {
+/** The tasks of a sort of so many posts by their front matter. */
+async function tasksOf(length: number, text = "") {
   const files = Array.from(
-    { length: 1_000 },
-    (_, n) => [`posts/${n}.md`, `---\nn: ${n}\n---\n`] as const,
+    { length },
+    (_, n) => [`posts/${n}.md`, `---\nn: ${n}\n---\n${text}`] as const,
   );
   const source = new MemorySource(files);
   const compute = new WatchedCompute();
   source.compute = compute;
   await list("sort=-frontMatter.n", source.read());
-  const tasks = compute.runs.map(({ task }) => task);
-  assertEquals(tasks, ["select", "derive", "describe"]);
+  return compute.runs.map(({ task, input }) => {
+    const { query } = input as { query?: unknown };
+    return query === undefined ? task : `${task} and select`;
+  });
+}
+
+Deno.test("listItems() selects once the last files are derived", async () => {
+  const [first, last] = ["select", "describe"];
+  assertEquals(await tasksOf(1_000), [first, "derive and select", last]);
+  // Two messages.
+  const many = [first, "derive", "derive and select", last];
+  assertEquals(await tasksOf(1_000, "x".repeat(1_500)), many);
+  const more = [first, "derive", "derive", "select", last];
+  assertEquals(await tasksOf(1_001), more);
 });
 
 Deno.test("listItems() fails a sort when a file cannot be read", async () => {
-  const source = new MemorySource(posts(900, (n) => `---\nn: ${n}\n---\n`));
+  const source = new MemorySource(posts(1_500, (n) => `---\nn: ${n}\n---\n`));
   source.failures.set("posts/3/3.md", sourceFailed("no"));
   await rejects(list("sort=-frontMatter.n", source.read()), "source-failed");
   const all = "includeFrontMatter=true&limit=1000";
@@ -343,7 +356,7 @@ Deno.test("listItems() fails a sort when a file cannot be read", async () => {
   source.failures.clear();
   const { blobs } = source.counts;
   const query = "sort=-frontMatter.n&limit=2";
-  assertEquals(await names(query, source.read()), "899.md 898.md");
+  assertEquals(await names(query, source.read()), "1499.md 1498.md");
   assertEquals(source.counts.blobs, blobs + 1);
 });
 

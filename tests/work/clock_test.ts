@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
-  shortenSlice,
   systemClock,
+  turnToSend,
   turnToStart,
   yieldToEventLoop,
 } from "../../lib/work/clock.ts";
@@ -78,22 +78,21 @@ Deno.test("yieldToEventLoop() starts a slice after a turn of others", async () =
   assertEquals(turns, later);
 });
 
-Deno.test("shortenSlice() lets others go on sooner", async () => {
+Deno.test("turnToSend() counts what comes after the slice", async () => {
   using ticks = useTicks();
   let turns = 0;
   using _others = onTurns(() => turns++);
   await yieldToEventLoop();
   const before = turns;
+  await turnToSend(1);
   ticks.pass(1);
-  shortenSlice(1);
-  await yieldToEventLoop();
+  await turnToSend(1);
   assertEquals(turns, before);
-  shortenSlice(1);
-  await yieldToEventLoop();
+  await turnToSend(1);
   assert(turns > before);
 });
 
-Deno.test("turnToStart() does not wait for all that has yielded", async () => {
+Deno.test("requests, work and bodies wait in queues of their own", async () => {
   using ticks = useTicks();
   const events: string[] = [];
   const work = async (name: string, turn: () => Promise<void>) => {
@@ -101,15 +100,19 @@ Deno.test("turnToStart() does not wait for all that has yielded", async () => {
     ticks.pass(3);
     events.push(name);
   };
-  const rows = [
-    { many: yieldToEventLoop, one: turnToStart },
-    { many: turnToStart, one: yieldToEventLoop },
-  ];
-  for (const { many, one } of rows) {
+  const rows = {
+    start: turnToStart,
+    yield: yieldToEventLoop,
+    send: () => turnToSend(0),
+  };
+  for (const [name, many] of Object.entries(rows)) {
     events.length = 0;
-    const all = Array.from({ length: 20 }, () => work("many", many));
-    await Promise.all([...all, work("one", one)]);
-    assert(events.indexOf("one") <= 1, events.join());
+    const all = Array.from({ length: 20 }, () => work(name, many));
+    const others = Object.entries(rows).filter(([other]) => other !== name);
+    await Promise.all([...all, ...others.map((other) => work(...other))]);
+    for (const [other] of others) {
+      assert(events.indexOf(other) <= 3, events.join());
+    }
   }
 });
 
