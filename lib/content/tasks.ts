@@ -133,3 +133,9 @@ export const forgetTask: Task<number, number> = {
   name: "forget",
   load: async () => (await import("./kept.ts")).forgetUnused,
 };
+
+/** Has V8 compile the code of sorted lists, in part. */
+export const warmUpTask = {
+  name: "warm-up",
+  load: async () => (await import("./warm_up.ts")).warmUp,
+};

@@ -4,9 +4,10 @@
 import { getHeapStatistics } from "node:v8";
 import { workerData } from "node:worker_threads";
 import { CollectionsError } from "../errors.ts";
-import { deriveTask, forgetTask } from "../content/tasks.ts";
-import { LIMIT_MS, TimeLimitError, unlimited } from "./compute.ts";
+import { forgetTask, warmUpTask } from "../content/tasks.ts";
+import { LIMIT_MS, TimeLimitError } from "./compute.ts";
 import { paceOf } from "./pace.ts";
+import { yieldToEventLoop } from "../work/clock.ts";
 import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
@@ -43,27 +44,8 @@ const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
 /** Forgotten objects of more than this are collected at once. */
 const FORGOTTEN_BYTES = 2 << 20;
 
-/** The front matter of a usual file. */
-const WARM_UP = {
-  id: "",
-  bytes: new TextEncoder().encode(`---
-title: "A post"
-date: 2026-01-31
-tags: [one, two]
-draft: false
----
-`),
-};
-
-/**
- * V8 compiles a function once it has run for some time. The first list that
- * needs front matter should not have to wait for that.
- */
-async function warmUp(): Promise<void> {
-  const derive = await deriveTask.load();
-  const files = Array<typeof WARM_UP>(100).fill(WARM_UP);
-  derive({ repository: "", files }, unlimited);
-}
+/** How often V8 sees usual work before the first list. */
+const WARM_UPS = 5;
 
 function replyOf(error: unknown): TaskReply {
   if (error instanceof TimeLimitError) return { overLimit: null };
@@ -89,7 +71,11 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     // The first requests need not wait for modules. One is loaded after the
     // other so that a task waits for one module at most.
     for (const { load } of TASKS.values()) await load();
-    await warmUp();
+    const warmUp = await warmUpTask.load();
+    for (let count = 0; count < WARM_UPS; count++) {
+      await yieldToEventLoop();
+      warmUp();
+    }
     return;
   }
   const { load, moveInput, moveOutput } = TASKS.get(data.task)!;
