@@ -7,7 +7,9 @@ import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";
 import { pageTooLarge } from "../errors.ts";
 import { FileList, inPathOrder } from "../source/file_list.ts";
+import type { Pace } from "../thread/compute.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
+import { derive } from "./derive.ts";
 import { derivedText, type Missing } from "./derived.ts";
 import { project } from "./fields.ts";
 import { contentTypeOf, derivedKey, fileName, slugOf } from "./file_names.ts";
@@ -89,14 +91,39 @@ export interface Description {
 }
 
 /**
+ * Returns what {@linkcode describe} returns. A first try derives front matter
+ * that the thread lacks if the page carries the files.
+ */
+export function describePage(
+  input: DescribeInput,
+  pace: Pace,
+): Description | Missing {
+  const described = pace.within(() => describe(input));
+  // A file that takes too long must not fail the page.
+  if (!("missing" in described) || pace.isLast) return described;
+  const files = described.missing.flatMap((index) => {
+    const { bytes } = input.files[index]!;
+    return bytes ? [{ id: keyOf(input.files[index]!), bytes }] : [];
+  });
+  if (files.length < described.missing.length) return described;
+  const { results } = derive({ repository: input.repository, files }, pace);
+  return results.length < files.length
+    ? described
+    : pace.within(() => describe(input));
+}
+
+const keyOf = ({ path, id, lfs }: DescribedFile) =>
+  derivedKey({ path, id: lfs?.oid ?? id });
+
+/**
  * Returns the items of a page. Contents use up the byte budget in byte order of
  * path.
  */
 export function describe(input: DescribeInput): Description | Missing {
   const { repository, files, fields, maxBytes, mostBytes } = input;
-  const texts = files.map(({ path, id, lfs, bytes, frontMatter }) =>
-    frontMatter && (!lfs || bytes)
-      ? derivedText(repository, derivedKey({ path, id: lfs?.oid ?? id }))
+  const texts = files.map((file) =>
+    file.frontMatter && (!file.lfs || file.bytes)
+      ? derivedText(repository, keyOf(file))
       : "{}"
   );
   const missing = [...files.keys()].filter((index) =>

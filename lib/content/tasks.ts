@@ -4,6 +4,7 @@
 import { type Task, whole } from "../thread/compute.ts";
 import type { Delivery, DeliveryInput } from "./delivery.ts";
 import type { derive } from "./derive.ts";
+import type { describePage } from "./describe.ts";
 import type { render } from "./render.ts";
 import type { TableInput } from "./rows.ts";
 
@@ -24,10 +25,12 @@ export const renderTask = {
 };
 
 /** Builds the items of a page as JSON. */
-export const describeTask = whole(
-  "describe",
-  async () => (await import("./describe.ts")).describe,
-);
+export const describeTask = {
+  name: "describe",
+  load: async () => (await import("./describe.ts")).describePage,
+  moveOutput: (output: ReturnType<typeof describePage>) =>
+    "json" in output ? [output.json.buffer] : [],
+};
 
 /** Writes a feed. */
 export const feedTask = whole(

@@ -2,9 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import {
   describe,
   type DescribeInput,
+  describePage,
   type Description,
 } from "../../lib/content/describe.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
+import { type Pace, unlimited } from "../../lib/thread/compute.ts";
 import { counted } from "./counted.ts";
 
 const INPUT: DescribeInput = {
@@ -81,4 +83,32 @@ Deno.test("describe() bounds HTML after its addresses are filled in", () => {
     htmlError: { message: "The file's HTML is too large." },
   });
   assert(describeAt("a.md").html.length > 100_000);
+});
+
+Deno.test("describePage() derives front matter from files that it carries", () => {
+  const bytes = new TextEncoder().encode("---\na: 1\n---\n");
+  const size = bytes.length;
+  const firstTry = { ...unlimited, isLast: false };
+  const describeFiles = (ids: string[], pace: Pace, without?: string) => {
+    const files = ids.map((id) => {
+      const file = { path: `${id}.md`, id, size, frontMatter: true };
+      return id === without ? file : { ...file, bytes };
+    });
+    const output = describePage({ ...INPUT, files }, pace);
+    return "missing" in output
+      ? output.missing
+      : JSON.parse(`[${new TextDecoder().decode(output.json)}]`)
+        .map(({ frontMatter }: { frontMatter: unknown }) => frontMatter);
+  };
+  assertEquals(describeFiles(["p", "q"], unlimited), [0, 1]);
+  // Nothing is derived if some files have to be read anyway.
+  assertEquals(describeFiles(["p", "q"], firstTry, "q"), [0, 1]);
+  assertEquals(describeFiles(["p"], firstTry), [{ a: 1 }]);
+  // The turn is over after one file.
+  const short = { ...firstTry, isOver: () => true };
+  const ids = ["p", ...Array.from({ length: 9_000 }, (_, n) => `r${n}`)];
+  const missing = describeFiles(ids, short) as number[];
+  assertEquals([missing[0], missing.length], [1, 9_000]);
+  assert((describeFiles(ids, short) as number[]).length < 9_000);
+  assertEquals(describeFiles(["p", "q"], firstTry), [{ a: 1 }, { a: 1 }]);
 });
