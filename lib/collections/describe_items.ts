@@ -20,7 +20,11 @@ import {
   needsReading,
 } from "../content/file_names.ts";
 import { MAX_RENDERED_BYTES, RENDERER_VERSION } from "../content/rendered.ts";
-import { describeTask, renderTask } from "../content/tasks.ts";
+import {
+  describePlainTask,
+  describeTask,
+  renderTask,
+} from "../content/tasks.ts";
 import {
   pageTooLarge,
   problem,
@@ -478,7 +482,7 @@ async function describeFiles(
     await read.reserveBytes(memoryFor(contentBytes, maxBytes + aroundBytes));
     return await runOverFrontMatter(
       read,
-      describeTask,
+      isPlain(needs) ? describePlainTask : describeTask,
       { ...input, maxBytes },
       {
         subject: folder?.path ?? shownPath(files[0]!.path),

@@ -7,9 +7,7 @@ import type { ItemBody } from "../api/contract.ts";
 import { itemPathProblem } from "../api/names.ts";
 import { pageTooLarge } from "../errors.ts";
 import { FileList, inPathOrder } from "../source/file_list.ts";
-import type { Pace } from "../thread/compute.ts";
 import { compileRule, type EntryRule } from "./declared.ts";
-import { derive } from "./derive.ts";
 import { derivedText, type Missing } from "./derived.ts";
 import { project } from "./fields.ts";
 import { contentTypeOf, derivedKey, fileName, slugOf } from "./file_names.ts";
@@ -90,29 +88,8 @@ export interface Description {
   readonly neededBytes: number;
 }
 
-/**
- * Returns what {@linkcode describe} returns. A first try derives front matter
- * that the thread lacks if the page carries the files.
- */
-export function describePage(
-  input: DescribeInput,
-  pace: Pace,
-): Description | Missing {
-  const described = pace.within(() => describe(input));
-  // A file that takes too long must not fail the page.
-  if (!("missing" in described) || pace.isLast) return described;
-  const files = described.missing.flatMap((index) => {
-    const { bytes } = input.files[index]!;
-    return bytes ? [{ id: keyOf(input.files[index]!), bytes }] : [];
-  });
-  if (files.length < described.missing.length) return described;
-  const { results } = derive({ repository: input.repository, files }, pace);
-  return results.length < files.length
-    ? described
-    : pace.within(() => describe(input));
-}
-
-const keyOf = ({ path, id, lfs }: DescribedFile) =>
+/** Returns the `derivedKey` of what a file's front matter comes from. */
+export const keyOf = ({ path, id, lfs }: DescribedFile): string =>
   derivedKey({ path, id: lfs?.oid ?? id });
 
 /**

@@ -4,7 +4,7 @@
 import { type Task, whole } from "../thread/compute.ts";
 import type { Delivery, DeliveryInput } from "./delivery.ts";
 import type { derive } from "./derive.ts";
-import type { describePage } from "./describe.ts";
+import type { describePage } from "./describe_page.ts";
 import type { render } from "./render.ts";
 import type { TableInput } from "./rows.ts";
 
@@ -27,10 +27,16 @@ export const renderTask = {
 /** Builds the items of a page as JSON. */
 export const describeTask = {
   name: "describe",
-  load: async () => (await import("./describe.ts")).describePage,
+  load: async () => (await import("./describe_page.ts")).describePage,
   moveOutput: (output: ReturnType<typeof describePage>) =>
     "json" in output ? [output.json.buffer] : [],
 };
+
+/** Builds the items of a page without front matter. */
+export const describePlainTask = whole(
+  "describe-plain",
+  async () => (await import("./describe.ts")).describe,
+);
 
 /** Writes a feed. */
 export const feedTask = whole(

@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import {
   describe,
   type DescribeInput,
-  describePage,
   type Description,
 } from "../../lib/content/describe.ts";
+import { describePage } from "../../lib/content/describe_page.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
 import { type Pace, unlimited } from "../../lib/thread/compute.ts";
 import { counted } from "./counted.ts";
