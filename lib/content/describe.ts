@@ -89,7 +89,7 @@ export interface Description {
 }
 
 /** Returns the `derivedKey` of what a file's front matter comes from. */
-export const keyOf = ({ path, id, lfs }: DescribedFile): string =>
+export const frontMatterKey = ({ path, id, lfs }: DescribedFile): string =>
   derivedKey({ path, id: lfs?.oid ?? id });
 
 /**
@@ -100,7 +100,7 @@ export function describe(input: DescribeInput): Description | Missing {
   const { repository, files, fields, maxBytes, mostBytes } = input;
   const texts = files.map((file) =>
     file.frontMatter && (!file.lfs || file.bytes)
-      ? derivedText(repository, keyOf(file))
+      ? derivedText(repository, frontMatterKey(file))
       : "{}"
   );
   const missing = [...files.keys()].filter((index) =>

@@ -1,19 +1,20 @@
-// Builds the items of a page with front matter. Parsers take long to load, so
-// pages without front matter do not load them.
+// Builds the items of a page that needs files. Parsers take long to load, so
+// other pages do not load them.
 
 import type { Pace } from "../thread/compute.ts";
 import { derive } from "./derive.ts";
-import type { Missing } from "./derived.ts";
+import { derivedText, type Missing } from "./derived.ts";
 import {
   describe,
   type DescribeInput,
   type Description,
-  keyOf,
+  frontMatterKey,
 } from "./describe.ts";
 
 /**
- * Returns what {@linkcode describe} returns. A first try derives front matter
- * that the thread lacks if the page carries the files.
+ * Returns what {@linkcode describe} returns. If the page carries all files whose
+ * front matter the thread lacks, a first try derives and keeps it, as far as the
+ * turn allows.
  */
 export function describePage(
   input: DescribeInput,
@@ -22,13 +23,20 @@ export function describePage(
   const described = pace.within(() => describe(input));
   // A file that takes too long must not fail the page.
   if (!("missing" in described) || pace.isLast) return described;
-  const files = described.missing.flatMap((index) => {
-    const { bytes } = input.files[index]!;
-    return bytes ? [{ id: keyOf(input.files[index]!), bytes }] : [];
-  });
-  if (files.length < described.missing.length) return described;
-  const { results } = derive({ repository: input.repository, files }, pace);
-  return results.length < files.length
-    ? described
-    : pace.within(() => describe(input));
+  const { repository, files } = input;
+  const carried = new Map<string, Uint8Array>();
+  for (const index of described.missing) {
+    const { bytes } = files[index]!;
+    if (bytes === undefined) return described;
+    carried.set(frontMatterKey(files[index]!), bytes);
+  }
+  const inputs = [...carried].map(([id, bytes]) => ({ id, bytes }));
+  derive({ repository, files: inputs }, pace);
+  // Its time would be cut short.
+  if (!pace.isOver()) return pace.within(() => describe(input));
+  return {
+    missing: described.missing.filter((index) =>
+      derivedText(repository, frontMatterKey(files[index]!)) === undefined
+    ),
+  };
 }

@@ -24,7 +24,7 @@ export const renderTask = {
     results.flatMap((html) => typeof html === "string" ? [] : html.buffer),
 };
 
-/** Builds the items of a page as JSON. */
+/** Builds the items of a page as JSON. May derive their front matter first. */
 export const describeTask = {
   name: "describe",
   load: async () => (await import("./describe_page.ts")).describePage,
@@ -32,7 +32,7 @@ export const describeTask = {
     "json" in output ? [output.json.buffer] : [],
 };
 
-/** Builds the items of a page without front matter. */
+/** Builds the items of a page that needs no files. */
 export const describePlainTask = whole(
   "describe-plain",
   async () => (await import("./describe.ts")).describe,
@@ -143,7 +143,7 @@ export const forgetTask: Task<number, number> = {
   load: async () => (await import("./kept.ts")).forgetUnused,
 };
 
-/** Has V8 compile the code of sorted lists, in part. */
+/** Runs the code of sorted lists so that V8 compiles it. */
 export const warmUpTask = {
   name: "warm-up",
   load: async () => (await import("./warm_up.ts")).warmUp,

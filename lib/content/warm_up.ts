@@ -1,4 +1,4 @@
-// Runs the code of sorted lists until V8 has compiled it.
+// Runs the code of sorted lists on sample posts so that V8 compiles it.
 
 import { FileListBuilder } from "../source/file_list.ts";
 import { unlimited } from "../thread/compute.ts";

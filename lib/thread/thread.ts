@@ -7,7 +7,7 @@ import { CollectionsError } from "../errors.ts";
 import { forgetTask, warmUpTask } from "../content/tasks.ts";
 import { LIMIT_MS, TimeLimitError } from "./compute.ts";
 import { paceOf } from "./pace.ts";
-import { yieldToEventLoop } from "../work/clock.ts";
+import { systemClock } from "../work/clock.ts";
 import { freeBuffer, releasePages } from "../work/memory.ts";
 import { TASKS } from "./tasks.ts";
 
@@ -44,7 +44,10 @@ const isHeapFull = () => getHeapStatistics().heap_size_limit > heapLimit;
 /** Forgotten objects of more than this are collected at once. */
 const FORGOTTEN_BYTES = 2 << 20;
 
-/** How often V8 sees usual work before the first list. */
+/**
+ * V8 compiles a function once it has run for some time. Sorted lists soon after
+ * the start should not have to wait for that. More runs gain little.
+ */
 const WARM_UPS = 5;
 
 function replyOf(error: unknown): TaskReply {
@@ -73,7 +76,8 @@ service.onmessage = async ({ data }: MessageEvent<TaskRequest | null>) => {
     for (const { load } of TASKS.values()) await load();
     const warmUp = await warmUpTask.load();
     for (let count = 0; count < WARM_UPS; count++) {
-      await yieldToEventLoop();
+      // Tasks that have come in meanwhile run first.
+      await systemClock.sleep(0);
       warmUp();
     }
     return;

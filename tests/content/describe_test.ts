@@ -6,7 +6,11 @@ import {
 } from "../../lib/content/describe.ts";
 import { describePage } from "../../lib/content/describe_page.ts";
 import { renderMarkdown } from "../../lib/content/render_markdown.ts";
-import { type Pace, unlimited } from "../../lib/thread/compute.ts";
+import {
+  type Pace,
+  TimeLimitError,
+  unlimited,
+} from "../../lib/thread/compute.ts";
 import { counted } from "./counted.ts";
 
 const INPUT: DescribeInput = {
@@ -85,30 +89,76 @@ Deno.test("describe() bounds HTML after its addresses are filled in", () => {
   assert(describeAt("a.md").html.length > 100_000);
 });
 
+const POST = new TextEncoder().encode("---\na: 1\n---\n");
+const FIRST_TRY = { ...unlimited, isLast: false };
+
+/** The front matter of a page of posts with these ids, or what is missing. */
+function describePosts(ids: string[], pace: Pace, without?: string) {
+  const files = ids.map((id) => {
+    const file = { path: "a.md", id, size: POST.length, frontMatter: true };
+    return id === without ? file : { ...file, bytes: POST };
+  });
+  const output = describePage({ ...INPUT, files }, pace);
+  return "missing" in output
+    ? output.missing
+    : JSON.parse(`[${new TextDecoder().decode(output.json)}]`)
+      .map(({ frontMatter }: { frontMatter: unknown }) => frontMatter);
+}
+
 Deno.test("describePage() derives front matter from files that it carries", () => {
-  const bytes = new TextEncoder().encode("---\na: 1\n---\n");
-  const size = bytes.length;
-  const firstTry = { ...unlimited, isLast: false };
-  const describeFiles = (ids: string[], pace: Pace, without?: string) => {
-    const files = ids.map((id) => {
-      const file = { path: `${id}.md`, id, size, frontMatter: true };
-      return id === without ? file : { ...file, bytes };
-    });
-    const output = describePage({ ...INPUT, files }, pace);
-    return "missing" in output
-      ? output.missing
-      : JSON.parse(`[${new TextDecoder().decode(output.json)}]`)
-        .map(({ frontMatter }: { frontMatter: unknown }) => frontMatter);
-  };
-  assertEquals(describeFiles(["p", "q"], unlimited), [0, 1]);
+  assertEquals(describePosts(["p", "q"], unlimited), [0, 1]);
   // Nothing is derived if some files have to be read anyway.
-  assertEquals(describeFiles(["p", "q"], firstTry, "q"), [0, 1]);
-  assertEquals(describeFiles(["p"], firstTry), [{ a: 1 }]);
-  // The turn is over after one file.
-  const short = { ...firstTry, isOver: () => true };
-  const ids = ["p", ...Array.from({ length: 9_000 }, (_, n) => `r${n}`)];
-  const missing = describeFiles(ids, short) as number[];
-  assertEquals([missing[0], missing.length], [1, 9_000]);
-  assert((describeFiles(ids, short) as number[]).length < 9_000);
-  assertEquals(describeFiles(["p", "q"], firstTry), [{ a: 1 }, { a: 1 }]);
+  assertEquals(describePosts(["p", "q"], FIRST_TRY, "q"), [0, 1]);
+  assertEquals(describePosts(["p"], FIRST_TRY), [{ a: 1 }]);
+  assertEquals(describePosts(["p", "q"], FIRST_TRY), [{ a: 1 }, { a: 1 }]);
+});
+
+Deno.test("describePage() derives files with the same content once", () => {
+  let pieces = 0;
+  const pace: Pace = {
+    ...FIRST_TRY,
+    // Derives one file a piece.
+    within(work) {
+      pieces++;
+      const { now } = performance;
+      let ms = 0;
+      performance.now = () => ms += 10;
+      try {
+        return work();
+      } finally {
+        performance.now = now;
+      }
+    },
+  };
+  const posts = describePosts(["s", "t", "s", "t", "s"], pace);
+  assertEquals(posts, Array(5).fill({ a: 1 }));
+  assertEquals(pieces, 2 + 2);
+});
+
+Deno.test("describePage() names what is missing when its turn is over", () => {
+  let calls = 0;
+  const pace: Pace = {
+    // Only a file that is slow.
+    within(work) {
+      if (++calls === 3) throw new TimeLimitError("slow");
+      return work();
+    },
+    isOver: () => calls === 3,
+    isLast: false,
+  };
+  // The first piece ends after 32 KiB.
+  const count = (32 << 10) / POST.length + 1;
+  const ids = Array.from({ length: 4_000 }, (_, n) => `u${n}`);
+  const missing = describePosts(ids, pace) as number[];
+  assertEquals(missing.at(-1), 3_999);
+  assert(missing.length > 0 && missing[0]! > 0 && missing[0]! <= count);
+  assertEquals(missing.length, 4_000 - missing[0]!);
+  // The turn may end with the last file.
+  calls = 0;
+  const over = {
+    ...pace,
+    within: <T>(work: () => T) => work(),
+    isOver: () => true,
+  };
+  assertEquals(describePosts(["v"], over), []);
 });
