@@ -32,7 +32,7 @@ export function describePage(
   }
   const inputs = [...carried].map(([id, bytes]) => ({ id, bytes }));
   derive({ repository, files: inputs }, pace);
-  // Its time would be cut short.
+  // After its turn, describing again would have less than its time limit.
   if (!pace.isOver()) return pace.within(() => describe(input));
   return {
     missing: described.missing.filter((index) =>

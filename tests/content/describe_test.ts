@@ -117,7 +117,7 @@ Deno.test("describePage() derives files with the same content once", () => {
   let pieces = 0;
   const pace: Pace = {
     ...FIRST_TRY,
-    // Derives one file a piece.
+    // Each look at the clock is 10 ms later, so that a piece is one file.
     within(work) {
       pieces++;
       const { now } = performance;
@@ -138,7 +138,7 @@ Deno.test("describePage() derives files with the same content once", () => {
 Deno.test("describePage() names what is missing when its turn is over", () => {
   let calls = 0;
   const pace: Pace = {
-    // Only a file that is slow.
+    // The third piece of work is a slow file.
     within(work) {
       if (++calls === 3) throw new TimeLimitError("slow");
       return work();
