@@ -1,7 +1,7 @@
 // `deno task bench:hostile`: what one hostile client, author or source can do
 // to everybody else. It sends every row of the corpus (`--rows a,b` for some,
 // `none` for none), then rows at random from ten addresses at once for
-// `--seconds` (60, or `--minutes`; 0 for none), then `--requests` generated
+// `--seconds` (200, or `--minutes`; 0 for none), then `--requests` generated
 // requests (20,000; 0 for none; `--seed` for others). It fails where
 // `/api/health` had to wait, another client was kept waiting, the process
 // ended, or an answer was not the contract's.
@@ -22,7 +22,7 @@ const rows = named === "all"
   ? []
   : rowsNamed(named.split(","));
 const seconds = Number(flag("minutes", "0")) * 60 ||
-  Number(flag("seconds", "60"));
+  Number(flag("seconds", "200"));
 const [total, seed] = [
   Number(flag("requests", "20000")),
   Number(flag("seed", "1")),

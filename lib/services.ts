@@ -57,12 +57,12 @@ const PAGE_MEMORY = {
   maxWaitMs: 10_000,
 };
 /**
- * Memory for files over 2 MiB that the content thread works on, in bytes. It is
- * reserved before they are read.
+ * Memory for files that the content thread works on, in bytes. It is reserved
+ * before they are read. Fewer than 256 KiB reserve nothing.
  */
 const FILE_MEMORY = {
   capacity: 24 << 20,
-  maxPerClient: 12 << 20,
+  maxPerClient: 6 << 20,
   maxWaiting: 256,
   maxWaitMs: 60_000,
 };

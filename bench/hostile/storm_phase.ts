@@ -1,5 +1,5 @@
 // The second phase: clients of different addresses attack one service with rows
-// at random, all at once, while another client requests lists of repositories
+// at random, all at once, while other clients request lists of repositories
 // that nobody has read before.
 
 import { pause } from "../processes.ts";
@@ -14,21 +14,22 @@ import { endOf, shownAnswers } from "./rows_phase.ts";
 
 const CLIENTS = 10;
 /**
- * How often the other client begins; it stays well below what the default
- * limits allow.
+ * How often another client begins a list of its kind; it stays below what the
+ * default limits allow. A p99 takes a hundred of them.
  */
-const EVERY_MS = { list: 2_000, sorted: 5_000 };
+const EVERY_MS = 2_000;
 /** How long it tries to get one list. */
 const GIVE_UP_MS = 30_000;
 const WATCH_EVERY_MS = 500;
 /** A service that has not answered for so long is killed. */
 const STOPPED_AFTER_MS = 30_000;
-const QUIET_NETWORK = "10.4.0";
+/** The addresses of the other clients. */
+const QUIET_NETWORKS = { list: "10.4.0", sorted: "10.4.1" };
 const GOALS_MS = { list: 1_000, sorted: 3_000 };
 /** What the service may have in memory: 512 MiB beside its cache of 64 MiB. */
 const MAX_MB = 576;
 
-type KindOfList = keyof typeof EVERY_MS;
+type KindOfList = keyof typeof GOALS_MS;
 
 /** What the phase came to. */
 export interface StormResult {
@@ -37,7 +38,7 @@ export interface StormResult {
   /** What happened to each process that ended or did not answer. */
   readonly ends: readonly string[];
   readonly byRow: Readonly<Record<string, Tally>>;
-  /** How long the other client waited for its lists, in ms. */
+  /** How long the other clients waited for their lists, in ms. */
   readonly times: Readonly<Record<KindOfList, readonly number[]>>;
   readonly quiet: Tally;
 }
@@ -53,10 +54,8 @@ export async function storm(
   { seconds, seed }: { readonly seconds: number; readonly seed: number },
 ): Promise<StormResult> {
   const names = rows.filter(canJoin).map(({ name }) => name);
-  const lists = Object.values(EVERY_MS).map((everyMs) =>
-    Math.ceil(seconds * 1000 / everyMs) + 1
-  );
-  const bystanders = lists.reduce((sum, count) => sum + count);
+  const kinds = Object.keys(GOALS_MS).length;
+  const bystanders = kinds * (Math.ceil(seconds * 1000 / EVERY_MS) + 1);
   await lab.prepare({ rows: names, bystanders });
   const ends: string[] = [];
   let peakMb = 0;
@@ -100,7 +99,10 @@ export async function storm(
   };
 }
 
-/** The other client: each of its lists is of a repository of its own. */
+/**
+ * The other clients, one for each kind of list. Each list is of a repository of
+ * its own.
+ */
 async function requestQuietly(port: number, endMs: number) {
   const tally = newTally();
   const times: Record<KindOfList, number[]> = { list: [], sorted: [] };
@@ -112,7 +114,7 @@ async function requestQuietly(port: number, endMs: number) {
     const signal = AbortSignal.timeout(GIVE_UP_MS);
     const client = new Attacker({
       port,
-      network: QUIET_NETWORK,
+      network: QUIET_NETWORKS[kind],
       signal,
       tally,
     });
@@ -131,7 +133,7 @@ async function requestQuietly(port: number, endMs: number) {
     for (
       let dueMs = performance.now();
       dueMs < endMs;
-      dueMs += EVERY_MS[kind]
+      dueMs += EVERY_MS
     ) {
       await pause(Math.max(0, dueMs - performance.now()));
       if (performance.now() < endMs) await request(kind);
@@ -178,7 +180,10 @@ export function partsOfStorm(
   const [cold, sorted] = [times.list.length, times.sorted.length].map(number);
   const [slow, all] = [polls.slow, polls.count].map(number);
   const waits = `${slow} of ${all} polls waited for over ${MOST_MS} ms`;
-  const wrong = [...Object.entries(byRow), ["the other client", quiet] as const]
+  const wrong = [
+    ...Object.entries(byRow),
+    ["the other clients", quiet] as const,
+  ]
     .flatMap(([name, tally]) =>
       tally.wrong.map((text) => `- ${name}: ${text.replaceAll(/[`|]/g, "·")}`)
     );
@@ -187,7 +192,7 @@ export function partsOfStorm(
     [
       `- ${CLIENTS} clients of different addresses; ${waits}; the poll's own delay was at most ` +
       `${number(polls.lateMs)} ms`,
-      `- The other client: ${cold} cold lists, ${sorted} sorted lists; answers: ${
+      `- The other clients: ${cold} cold lists, ${sorted} sorted lists; answers: ${
         shownAnswers(quiet)
       }`,
       ...ends.map((end) => `- What happened: ${end}`),

@@ -26,6 +26,8 @@ import {
 const CHUNK = { maxFiles: 1_000, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
+/** The files of most collections are fewer bytes and reserve no memory. */
+const FREE_BYTES = 256 << 10;
 
 /**
  * Returns the output of a task that needs front matter. Derives the front
@@ -163,7 +165,7 @@ export async function* workOn<Common, T>(
       chunk.every(({ id }) => known.has(id));
     // Its bytes stay in memory while it waits for the thread.
     const bytes = chunk.reduce((sum, { size }) => sum + size, 0);
-    using _memory = isKnown ? null : await reserveLarge(bytes, read);
+    using _memory = isKnown ? null : await reserveFiles(bytes, read);
     const blobs = isKnown
       ? known
       : await source.blobs(snapshot, chunk, context);
@@ -210,15 +212,15 @@ export async function* workOn<Common, T>(
 }
 
 /**
- * Reserves memory for a file that the thread works on. Files that are not large
- * reserve nothing.
+ * Reserves memory for files that the thread works on. Few bytes reserve
+ * nothing.
  * @throws what {@linkcode FairQueue.acquire} throws.
  */
-export async function reserveLarge(
+export async function reserveFiles(
   bytes: number,
   { fileMemory, context: { client, signal } }: ReadContext,
 ): Promise<Permit | null> {
-  if (bytes <= CHUNK.maxBytes) return null;
+  if (bytes <= FREE_BYTES) return null;
   return await fileMemory.acquire({ client, weight: bytes, signal });
 }
 

@@ -7,7 +7,7 @@ import { indexTableTask, rowsTask, tableTask } from "../content/tasks.ts";
 import { collectionTooLarge, invalidParameters } from "../errors.ts";
 import type { FileRef } from "../source/source.ts";
 import { joinBytes } from "../work/bytes.ts";
-import { reserveLarge } from "./derive.ts";
+import { reserveFiles } from "./derive.ts";
 import {
   findEntry,
   type ReadContext,
@@ -69,7 +69,7 @@ export async function listRows(
               `it has more than ${maxBytes} bytes`,
             );
           }
-          memory.use(await reserveLarge(size, read));
+          memory.use(await reserveFiles(size, read));
         };
         // Copied in pieces, since a message is copied at once.
         const bytes = await joinBytes([

@@ -47,10 +47,11 @@ const CROWDED_REST = 5;
  */
 const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
 /**
- * With less than this left, the first try of work is shorter, so that it takes
- * less memory before it ends.
+ * Work can take about this much memory in a ms. The first try of work is so
+ * short that it takes no more than is left, but never shorter than this.
  */
-const MEMORY_FOR_FIRST_BYTES = 96 << 20;
+const MEMORY_PER_MS_BYTES = 1 << 20;
+const SHORTEST_FIRST_MS = 50;
 const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
 /**
@@ -287,8 +288,10 @@ export class ContentThread implements Compute {
       return { output: await work(input, unlimited) };
     }
     const { clock, log, memoryLeft = () => Infinity } = this.options;
-    const isTight = !isLong && memoryLeft() < MEMORY_FOR_FIRST_BYTES;
-    const limitMs = isLong ? LIMIT_MS.long : LIMIT_MS.first / (isTight ? 2 : 1);
+    const limitMs = isLong ? LIMIT_MS.long : Math.max(
+      SHORTEST_FIRST_MS,
+      Math.min(LIMIT_MS.first, Math.floor(memoryLeft() / MEMORY_PER_MS_BYTES)),
+    );
     let isFull = false;
     const ask = (
       request: TaskRequest,

@@ -131,7 +131,8 @@ Deno.test("ContentThread tries one piece of work twice", async () => {
 });
 
 Deno.test("ContentThread tries for a shorter time while memory is short", async () => {
-  for (const [missing, firstMs] of [[0, 200], [1, 100]] as const) {
+  const cases = [[200, 200], [199, 199], [50, 50], [49, 50], [-1, 50]] as const;
+  for (const [leftMib, firstMs] of cases) {
     const waits: number[] = [];
     using opened = start(
       {
@@ -139,7 +140,7 @@ Deno.test("ContentThread tries for a shorter time while memory is short", async 
         setTimer: (ms) => (waits.push(ms), () => {}),
       },
       silentLog,
-      () => (96 << 20) - missing,
+      () => leftMib << 20,
     );
     assertEquals(await opened.render("*a*"), "<p><em>a</em></p>");
     // The serving thread waits longer than the thread works.
