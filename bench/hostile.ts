@@ -1,7 +1,7 @@
 // `deno task bench:hostile`: what one hostile client, author or source can do
 // to everybody else. It sends every row of the corpus (`--rows a,b` for some,
 // `none` for none), then rows at random from ten addresses at once for
-// `--seconds` (200, or `--minutes`; 0 for none), then `--requests` generated
+// `--seconds` (240, or `--minutes`; 0 for none), then `--requests` generated
 // requests (20,000; 0 for none; `--seed` for others). It fails where
 // `/api/health` had to wait, another client was kept waiting, the process
 // ended, or an answer was not the contract's.
@@ -22,7 +22,7 @@ const rows = named === "all"
   ? []
   : rowsNamed(named.split(","));
 const seconds = Number(flag("minutes", "0")) * 60 ||
-  Number(flag("seconds", "200"));
+  Number(flag("seconds", "240"));
 const [total, seed] = [
   Number(flag("requests", "20000")),
   Number(flag("seed", "1")),
@@ -66,7 +66,7 @@ await runBench(
     );
     const conditions = [
       "Client, source and service on this machine, the client and the source at a lower priority, but for the source " +
-      "of the client that does no harm; a thread of its own " +
+      "of the clients that do no harm; a thread of its own " +
       "polls `/api/health` every 5 ms on a kept connection",
       `Yardstick, the longest wait for health that nobody causes: ${quiet} when quiet, ${busy} while two ` +
       "threads of the client work without a pause",

@@ -58,11 +58,11 @@ const PAGE_MEMORY = {
 };
 /**
  * Memory for files that the content thread works on, in bytes. It is reserved
- * before they are read. Fewer than 256 KiB reserve nothing.
+ * before they are read. Up to 256 KiB together reserve nothing.
  */
 const FILE_MEMORY = {
   capacity: 24 << 20,
-  maxPerClient: 6 << 20,
+  maxPerClient: 12 << 20,
   maxWaiting: 256,
   maxWaitMs: 60_000,
 };

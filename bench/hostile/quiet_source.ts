@@ -1,5 +1,5 @@
-// The source of the client that does no harm, on a thread of its own at the
-// priority of the service: GitHub does not answer one client late because
+// The source of the clients that do no harm, on a thread of its own at the
+// priority of the service: GitHub does not answer them late because
 // others read hostile repositories. Everything else goes on to the source of
 // the rows.
 
@@ -12,7 +12,7 @@ import { BYSTANDER_POSTS, ordinaryFiles } from "./ordinary_repository.ts";
 import { gitFiles } from "./row.ts";
 import { TOKEN } from "./source_names.ts";
 
-/** The owner of the repositories of the client that does no harm. */
+/** The owner of the repositories of the clients that do no harm. */
 export const QUIET_OWNER = "quiet";
 
 interface QuietConfig {

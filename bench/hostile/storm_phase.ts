@@ -15,10 +15,10 @@ import { endOf, shownAnswers } from "./rows_phase.ts";
 const CLIENTS = 10;
 /**
  * How often another client begins a list of its kind; it stays below what the
- * default limits allow. A p99 takes a hundred of them.
+ * default limits allow. The p99 of fewer than a hundred is their maximum.
  */
 const EVERY_MS = 2_000;
-/** How long it tries to get one list. */
+/** How long a client tries to get one list. */
 const GIVE_UP_MS = 30_000;
 const WATCH_EVERY_MS = 500;
 /** A service that has not answered for so long is killed. */
@@ -160,11 +160,13 @@ export function goalsOfStorm(
       p99(times.list),
     ),
     atMost(
-      `p99 of its sorted list of ${number(BYSTANDER_POSTS)} posts, ms`,
+      `p99 of another client's sorted list of ${
+        number(BYSTANDER_POSTS)
+      } posts, ms`,
       GOALS_MS.sorted,
       p99(times.sorted),
     ),
-    atMost("its lists that never came", 0, unanswered),
+    atMost("lists of other clients that never came", 0, unanswered),
     atMost("resident memory at any time, MiB", MAX_MB, peakMb),
     atMost("processes that ended or did not answer", 0, ends.length),
     atMost("answers that are not the contract's", 0, wrong),

@@ -26,7 +26,10 @@ import {
 const CHUNK = { maxFiles: 1_000, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
-/** The files of most collections are fewer bytes and reserve no memory. */
+/**
+ * Files of up to this many bytes together reserve no memory. Most collections
+ * have no more.
+ */
 const FREE_BYTES = 256 << 10;
 
 /**
@@ -212,8 +215,8 @@ export async function* workOn<Common, T>(
 }
 
 /**
- * Reserves memory for files that the thread works on. Few bytes reserve
- * nothing.
+ * Reserves memory for files that the thread works on. Up to `FREE_BYTES`
+ * reserve nothing.
  * @throws what {@linkcode FairQueue.acquire} throws.
  */
 export async function reserveFiles(

@@ -40,7 +40,7 @@ import {
 } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 import type { Permit } from "../work/fair_queue.ts";
-import { runOverFrontMatter, workOn } from "./derive.ts";
+import { reserveFiles, runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
 import {
   MAX_ROUNDS,
@@ -346,6 +346,11 @@ async function render(
       : MAX_JSON_BYTES / Math.max(1, read.jobs.running);
   const key = `html ${missing.map(keyOf).join(" ")}`;
   const work = async (read: ReadContext) => {
+    const bytes = missing.reduce(
+      (sum, file) => sum + contentRef(file).size,
+      0,
+    );
+    using _memory = known ? null : await reserveFiles(bytes, read);
     const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
     const fits = htmlBudget();

@@ -47,7 +47,7 @@ export interface ReadContext {
   readonly limits: { readonly maxItemBytes: number; readonly waitMs: number };
   /** Number of folders that were read. Starts at 0. */
   readonly treeReads: { count: number };
-  /** Memory for large files that the content thread works on. */
+  /** Memory for files that the content thread works on. */
   readonly fileMemory: FairQueue;
   /** Memory for the HTML of pages, while it is read and sent to that thread. */
   readonly htmlMemory: FairQueue;

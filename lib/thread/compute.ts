@@ -104,8 +104,9 @@ export class TimeLimitError extends Error {
 }
 
 /**
- * Time limits of a piece of work in ms. `first` is for the first try. `long` is
- * for the second, and for work that is known to be long.
+ * Time limits of a piece of work in ms. `first` is for the first try, which has
+ * less while memory is short. `long` is for the second, and for work that is
+ * known to be long.
  */
 export const LIMIT_MS = { first: 200, long: 2_000 };
 

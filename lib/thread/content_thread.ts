@@ -47,8 +47,8 @@ const CROWDED_REST = 5;
  */
 const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
 /**
- * Work can take about this much memory in a ms. The first try of work is so
- * short that it takes no more than is left, but never shorter than this.
+ * Work can take about this much memory in a ms. A piece of a first try has as
+ * many ms as there is memory left for, but never less than `SHORTEST_FIRST_MS`.
  */
 const MEMORY_PER_MS_BYTES = 1 << 20;
 const SHORTEST_FIRST_MS = 50;
@@ -57,7 +57,7 @@ const MEMORY_WAIT_MS = 10_000;
 /**
  * While memory is short, the thread forgets what it has not used for this long.
  * Work over a collection is several tasks. They fail with `service-busy` if the
- * source takes longer to answer between them.
+ * source, or memory for files, takes longer between them.
  */
 const UNUSED_MS = 60_000;
 /** Long work that has waited in vain may have the thread forget everything. */

@@ -475,16 +475,21 @@ Deno.test("listItems() reserves memory before it reads over 256 KiB", async () =
   });
   const limits = { maxItemBytes: 10 << 20, waitMs: 8_000 };
   const read = source.read("a", { fileMemory, limits });
-  const start = (collection: string) => {
-    const sort = collection.includes(".") ? "" : "&sort=frontMatter.n";
-    const query = `owner=octo&repo=site&collection=${collection}${sort}`;
-    return listItems(parseListQuery(query), read);
-  };
+  const start = (collection: string) =>
+    listItems(parseListQuery(`owner=octo&repo=site&${collection}`), read);
+  const sort = "sort=frontMatter.n";
   const others = await fileMemory.acquire({ client: "b", weight: 24 << 20 });
-  await start("few");
-  await start("few.csv");
+  await start(`collection=few&${sort}`);
+  await start("collection=few&includeHtml=true");
+  await start("collection=few.csv");
   others.release();
-  for (const collection of ["many", "large.csv"]) {
+  for (
+    const collection of [
+      `collection=many&${sort}`,
+      "collection=many&includeHtml=true",
+      "collection=large.csv",
+    ]
+  ) {
     source.counts.blobs = 0;
     const others = await fileMemory.acquire({ client: "b", weight: 24 << 20 });
     const listing = start(collection);

@@ -131,7 +131,10 @@ Deno.test("ContentThread tries one piece of work twice", async () => {
 });
 
 Deno.test("ContentThread tries for a shorter time while memory is short", async () => {
-  const cases = [[200, 200], [199, 199], [50, 50], [49, 50], [-1, 50]] as const;
+  const cases = [[201, 200], [200, 200], [199, 199], [50, 50], [49, 50], [
+    -1,
+    50,
+  ]] as const;
   for (const [leftMib, firstMs] of cases) {
     const waits: number[] = [];
     using opened = start(
