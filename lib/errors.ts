@@ -174,12 +174,17 @@ export const ERRORS = {
     422,
     "Query takes too long",
     [
-      'Reading, sorting or filtering "{collection}" takes longer than one',
-      "request may. Use fewer or simpler filters, or a smaller collection.",
+      'Reading, sorting or filtering "{collection}" takes more time or memory',
+      "than one request may. Use fewer or simpler filters, or a smaller",
+      "collection.",
     ],
-    "The work that the parameters ask for takes longer than one request may.",
+    "The work that the parameters ask for takes more time or memory than one " +
+      "request may. A busy machine may be the cause. The answer is kept for " +
+      "up to five minutes.",
     "Use fewer filters, with fewer stars, or fewer `facets`.",
     "Ask for one of the collection's sub-folders.",
+    "Split a data file, or write it as CSV or JSON: YAML takes far more time " +
+      "and memory.",
   ),
   "history-unavailable": row(
     422,
@@ -248,12 +253,13 @@ export const ERRORS = {
     503,
     "Service is busy",
     [
-      "Too many requests are waiting already. Try again in",
+      "The service has no room for this request now. Try again in",
       "{retryAfterSeconds} seconds.",
     ],
-    "More requests are waiting than the service can answer soon, or it has " +
-      "no memory left for this one.",
+    "Too many requests are waiting, your address has too many jobs under " +
+      "way, little memory is left, or the machine is too busy.",
     "Wait as long as `Retry-After` says, and send the request again.",
+    "The operator finds the cause as `reason` in the log.",
   ),
   "collection-not-ready": row(
     503,
@@ -534,9 +540,11 @@ export const sourceRateLimited = (message: string, retryAfterSeconds: number) =>
 /** Sent with errors that usually clear up within seconds. */
 export const RETRY_AFTER_SECONDS = 5;
 
-/** Returns an error for a full queue or a wait that took too long. */
-export const serviceBusy = () =>
-  problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+/** Returns an error for what finds no room. `message` tells the log why. */
+export const serviceBusy = (message: string) =>
+  problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS }, {
+    message,
+  });
 
 /**
  * Returns an error that names every bad parameter up to {@linkcode MAX_NAMED}.

@@ -58,13 +58,13 @@ const PAGE_MEMORY = {
 };
 /**
  * Memory for files that the content thread works on, in bytes. It is reserved
- * before they are read. Up to 256 KiB together reserve nothing.
+ * before they are read. Up to 256 KiB at once reserve nothing.
  */
 const FILE_MEMORY = {
   capacity: 24 << 20,
   maxPerClient: 12 << 20,
   maxWaiting: 256,
-  maxWaitMs: 60_000,
+  maxWaitMs: 30_000,
 };
 /**
  * What the process should have at most beside its cache. Operators give it 64
@@ -345,9 +345,9 @@ export async function openServices(
      * Checks refs in use before they are due. While the process has little
      * memory left, has the caches keep at most half of their limit, the content
      * threads forget what they have not used lately, and V8 collect garbage.
-     * Call it about every second. Never throws. Without a token no check is
-     * sent ahead of need because it costs quota or a query that the Git host
-     * may limit.
+     * Grants memory to those that waited for more to be left. Call it about
+     * every second. Never throws. Without a token no check is sent ahead of need
+     * because it costs quota or a query that the Git host may limit.
      */
     async everySecond() {
       if (memoryLeft() < TRIM_BELOW_BYTES) {
@@ -356,6 +356,10 @@ export async function openServices(
         local?.trim();
         threads.forget();
         collectSoon();
+      }
+      // There may be more room since memory is no longer short.
+      for (const queue of [responseMemory, fileMemory, htmlMemory]) {
+        queue.admitNext();
       }
       await github.refs.refreshDue(({ owner }) =>
         tokens.isReady("core", owner)

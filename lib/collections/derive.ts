@@ -26,11 +26,8 @@ import {
 const CHUNK = { maxFiles: 1_000, maxBytes: 2 << 20 };
 /** Limits how much is copied to the thread at once. */
 const MAX_BATCH_BYTES = 1 << 20;
-/**
- * Files of up to this many bytes together reserve no memory. Most collections
- * have no more.
- */
-const FREE_BYTES = 256 << 10;
+/** Files of up to this many bytes together reserve no memory. */
+export const FREE_BYTES = 256 << 10;
 
 /**
  * Returns the output of a task that needs front matter. Derives the front
@@ -115,7 +112,7 @@ interface FilesWork<Common, T> {
   task: Task<Common & FilesInput, Batch<T>>;
   common: Common & Pick<FilesInput, "repository">;
   /**
-   * Sent with the last files if one chunk has all of them. `files` is how many
+   * Sent with the last files if all are read together. `files` is how many
    * they are. The input may be large.
    */
   query?: { input: SelectInput; files: number } | undefined;
@@ -163,53 +160,75 @@ export async function* workOn<Common, T>(
 ): AsyncGenerator<readonly [key: string, result: T | Error | null]> {
   const { source, snapshot, context } = read;
   for (const chunk of chunksOf(files)) {
-    context.signal?.throwIfAborted();
-    const isKnown = known !== undefined &&
-      chunk.every(({ id }) => known.has(id));
-    // Its bytes stay in memory while it waits for the thread.
-    const bytes = chunk.reduce((sum, { size }) => sum + size, 0);
-    using _memory = isKnown ? null : await reserveFiles(bytes, read);
-    const blobs = isKnown
-      ? known
-      : await source.blobs(snapshot, chunk, context);
-    const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
-    for (const file of chunk) {
-      const id = derivedKey(file);
-      const bytes = blobs.get(file.id)!;
-      if (bytes instanceof Error) yield [id, bytes];
-      else readable.push({ id, bytes, length: bytes.length });
-    }
-    let size = readable.length;
+    let rest = chunk;
+    let maxBytes = Infinity;
+    let maxFiles = chunk.length;
     let tries = 0;
-    for (let at = 0; at < readable.length;) {
+    while (rest.length > 0) {
       context.signal?.throwIfAborted();
-      const files = batchOf(readable.slice(at, at + size), isLongFile);
-      const isLong = tries === 1 || isLongFile(files[0]!);
-      const isRest = chunk.length === query?.files &&
-        at + files.length === readable.length;
-      const { results, isSlow } = await runTask(
-        read,
-        task,
-        { ...common, files, query: isRest ? query.input : undefined },
-        { isLong },
-      ).then((output): Batch<T> => {
-        onOutput?.(output);
-        return output;
-      }, (error) => {
-        if (!(error instanceof TimeLimitError)) throw error;
-        return { results: [], isSlow: true };
-      });
-      if (results.length > 0) tries = 0;
-      // A for loop would keep the batch in memory while the next one waits.
-      while (results.length > 0) yield [readable[at++]!.id, results.shift()!];
-      if (!isSlow) continue;
-      // It is unknown which file of the batch ended the thread. The next files
-      // are tried one by one.
-      size = 1;
-      tries++;
-      if (!isLong) continue;
-      yield [readable[at++]!.id, null];
-      tries = 0;
+      const part = firstOf(rest, maxBytes, ({ size }) => size);
+      rest = rest.slice(part.length);
+      const isKnown = known !== undefined &&
+        part.every(({ id }) => known.has(id));
+      // Its bytes stay in memory while it waits for the thread.
+      const bytes = part.reduce((sum, { size }) => sum + size, 0);
+      using memory = isKnown ? null : await reserveFiles(bytes, read);
+      const blobs = isKnown
+        ? known
+        : await source.blobs(snapshot, part, context);
+      const left: FileRef[] = [];
+      const readable: { id: string; bytes: Uint8Array; length: number }[] = [];
+      for (const file of part) {
+        const id = derivedKey(file);
+        const bytes = blobs.get(file.id)!;
+        if (bytes instanceof Error) yield [id, bytes];
+        else {
+          left.push(file);
+          readable.push({ id, bytes, length: bytes.length });
+        }
+      }
+      for (let at = 0; at < readable.length;) {
+        context.signal?.throwIfAborted();
+        const files = firstOf(
+          readable.slice(at, at + maxFiles),
+          MAX_BATCH_BYTES,
+          (file) => isLongFile(file) ? Infinity : file.length,
+        );
+        const isLong = tries === 1 || isLongFile(files[0]!);
+        const isRest = part.length === query?.files &&
+          at + files.length === readable.length;
+        const { results, isSlow } = await runTask(
+          read,
+          task,
+          { ...common, files, query: isRest ? query.input : undefined },
+          { isLong },
+        ).then((output): Batch<T> => {
+          onOutput?.(output);
+          return output;
+        }, (error) => {
+          if (!(error instanceof TimeLimitError)) throw error;
+          return { results: [], isSlow: true };
+        });
+        if (results.length > 0) tries = 0;
+        // A for loop would keep the batch in memory while the next one waits.
+        while (results.length > 0) yield [readable[at++]!.id, results.shift()!];
+        if (isSlow) {
+          // It is unknown which file of the batch ended the thread. The next
+          // files are tried one by one.
+          maxFiles = 1;
+          tries++;
+          if (isLong) {
+            yield [readable[at++]!.id, null];
+            tries = 0;
+          }
+        }
+        if (memory === null || !(isSlow || isLong)) continue;
+        // Long work over many files takes minutes. Others may have the memory
+        // of those that wait. The rest is read again, few bytes at a time.
+        maxBytes = FREE_BYTES;
+        rest = [...left.slice(at), ...rest];
+        break;
+      }
     }
   }
 }
@@ -251,17 +270,14 @@ function* chunksOf(files: Iterable<FileRef>): Generator<FileRef[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/**
- * Returns the first files of up to 1 MiB together but at least one. A file for
- * which `isLong` returns true is alone.
- */
-function batchOf<File extends { length: number }>(
+/** Returns the first files of up to `maxBytes` together but at least one. */
+function firstOf<File>(
   files: readonly File[],
-  isLong: (file: File) => boolean,
+  maxBytes: number,
+  sizeOf: (file: File) => number,
 ): File[] {
   let bytes = 0;
-  return files.filter((file, index) => {
-    bytes += isLong(file) ? Infinity : file.length;
-    return bytes <= MAX_BATCH_BYTES || index === 0;
-  });
+  return files.filter((file, index) =>
+    (bytes += sizeOf(file)) <= maxBytes || index === 0
+  );
 }

@@ -28,7 +28,7 @@ import {
 import {
   pageTooLarge,
   problem,
-  RETRY_AFTER_SECONDS,
+  serviceBusy,
   shownPath,
   sourceFailed,
 } from "../errors.ts";
@@ -40,7 +40,7 @@ import {
 } from "../source/source.ts";
 import { yieldToEventLoop } from "../work/clock.ts";
 import type { Permit } from "../work/fair_queue.ts";
-import { reserveFiles, runOverFrontMatter, workOn } from "./derive.ts";
+import { runOverFrontMatter, workOn } from "./derive.ts";
 import { readHistories } from "./histories.ts";
 import {
   MAX_ROUNDS,
@@ -52,6 +52,7 @@ import {
 import {
   type ContentFile,
   contentRef,
+  findObjects,
   readContents,
   withPointer,
 } from "./read_contents.ts";
@@ -145,19 +146,19 @@ export async function describeItems(
     historyForMs = cacheForMs;
   }
   const take = await planReads(files, page, read);
+  // A job reads what it renders itself because it may outlast the request. Its
+  // HTML decides what memory the page needs.
+  using _memory = needs.html ? await addHtml(files, page, take, read) : null;
   let { blobs } = page;
   if (needs.content) {
-    const carried = files.filter(({ error }) => error === undefined);
-    blobs ??= await readContents(carried, take, read);
-    for (const file of carried) {
+    blobs ??= await readCarried(files, page, take, read);
+    for (const file of files.filter(({ error }) => error === undefined)) {
       const bytes = blobs.get(contentRef(file).id)!;
       if (bytes instanceof Error) fail(file, bytes);
       else file.bytes = bytes;
     }
   }
-  const known = { ...page, blobs };
-  using _memory = needs.html ? await addHtml(files, known, take, read) : null;
-  const described = await describeFiles(files, known, read);
+  const described = await describeFiles(files, { ...page, blobs }, read);
   const hasFailed = files.some(({ error }) =>
     error?.code.startsWith("source-")
   );
@@ -166,6 +167,32 @@ export async function describeItems(
   );
   const filesForMs = hasFailed ? 0 : mayEnd ? FAILURE_TTL_MS : Infinity;
   return { ...described, cacheForMs: Math.min(filesForMs, historyForMs) };
+}
+
+/**
+ * Reads the contents that a page carries. Reserves memory for them and their
+ * JSON before, because they would stay in memory while they wait for it.
+ */
+async function readCarried(
+  files: readonly DescribedFile[],
+  { maxBytes, aroundBytes }: Page,
+  take: (file: FileRef) => void,
+  read: ReadContext,
+): Promise<Blobs> {
+  const isCarried = ({ error }: DescribedFile) => error === undefined;
+  const reserve = () => {
+    const sizes = files.map((file) =>
+      isCarried(file) ? contentRef(file).size : 0
+    );
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    const likely = files.reduce(
+      (sum, file, index) => sum + likelyItemBytes(file, sizes[index]!),
+      0,
+    );
+    const jsonBytes = Math.min(likely, maxBytes) + aroundBytes;
+    return read.reserveBytes(memoryFor(bytes, jsonBytes));
+  };
+  return await readContents(files.filter(isCarried), take, read, reserve);
 }
 
 /** Whether no file has to be read. */
@@ -325,7 +352,7 @@ async function addHtml(
       made.set(file, html);
     }
   }
-  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  throw serviceBusy("Cannot keep the HTML: it is evicted at once");
 }
 
 /**
@@ -346,23 +373,24 @@ async function render(
       : MAX_JSON_BYTES / Math.max(1, read.jobs.running);
   const key = `html ${missing.map(keyOf).join(" ")}`;
   const work = async (read: ReadContext) => {
-    const bytes = missing.reduce(
-      (sum, file) => sum + contentRef(file).size,
-      0,
-    );
-    using _memory = known ? null : await reserveFiles(bytes, read);
-    const blobs = known ?? await readContents(missing, take, read);
     const results = new Map<string, Uint8Array | string | Error>();
     const fits = htmlBudget();
     let keptBytes = 0;
-    const files = missing.map(contentRef);
+    const found = known ?? await findObjects(missing, take, read);
+    const files: FileRef[] = [];
+    for (const file of missing) {
+      const object = contentRef(file);
+      const refused = found.get(object.id);
+      if (refused instanceof Error) results.set(keyOf(file), refused);
+      else files.push(object);
+    }
     const rendering = {
       task: renderTask,
       common: { repository },
       isLong: ({ length }: { length: number }) =>
         length > LONG_MARKDOWN_BYTES && length <= MAX_RENDERED_BYTES,
     };
-    for await (const [key, given] of workOn(files, read, rendering, blobs)) {
+    for await (const [key, given] of workOn(files, read, rendering, found)) {
       const result = given ?? TOO_SLOW;
       if (result instanceof Uint8Array) {
         objects.set(renderedKind, repository, key, result);
@@ -397,8 +425,16 @@ async function render(
   const made = new Map<DescribedFile, Uint8Array>();
   for (const [index, file] of missing.entries()) {
     const { lfs, result } = results[index]!;
-    // The pointer may have been found by another request's job.
-    if (lfs !== undefined) file.lfs = lfs;
+    if (lfs !== undefined && file.lfs === undefined) {
+      // Another request's job has found the pointer.
+      file.lfs = lfs;
+      try {
+        take(contentRef(file));
+      } catch (error) {
+        fail(file, error as Error);
+        continue;
+      }
+    }
     if (result === HTML_TOO_LARGE) failTooLarge(file);
     else if (result instanceof Error) fail(file, result);
     else if (typeof result === "string") file.htmlError = result;
@@ -452,6 +488,11 @@ const MAX_RESERVED_BYTES = 20 << 20;
 /** Returns the bytes to reserve for contents and the JSON that carries them. */
 export const memoryFor = (contentBytes: number, jsonBytes: number): number =>
   Math.max(jsonBytes, Math.min(contentBytes + jsonBytes, MAX_RESERVED_BYTES));
+
+const likelyItemBytes = (
+  { path, rendered }: DescribedFile,
+  contentBytes: number,
+) => likelyBytes(path, contentBytes + (rendered?.length ?? 0));
 
 async function describeFiles(
   files: readonly DescribedFile[],
@@ -508,8 +549,7 @@ async function describeFiles(
     );
   };
   const likely = files.reduce(
-    (sum, { path, bytes, rendered }) =>
-      sum + likelyBytes(path, (bytes?.length ?? 0) + (rendered?.length ?? 0)),
+    (sum, file) => sum + likelyItemBytes(file, file.bytes?.length ?? 0),
     0,
   );
   const free = SMALL_ANSWER_BYTES - contentBytes - aroundBytes;

@@ -6,7 +6,12 @@ import { createHash } from "node:crypto";
 import type { ListBody } from "../api/contract.ts";
 import type { ObjectCache } from "../cache/object_cache.ts";
 import { type Clock, yieldToEventLoop } from "../work/clock.ts";
-import { collectionTooLarge, problem, RETRY_AFTER_SECONDS } from "../errors.ts";
+import {
+  collectionTooLarge,
+  problem,
+  RETRY_AFTER_SECONDS,
+  serviceBusy,
+} from "../errors.ts";
 import {
   type Compute,
   type RunOptions,
@@ -260,7 +265,7 @@ export async function runSupplied<Input, Output extends object, Missing>(
     const supplied = await supply(output.missing);
     if (supplied !== undefined) return supplied;
   }
-  throw problem("service-busy", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  throw serviceBusy("Cannot keep what was derived: it is forgotten at once");
 }
 
 /**

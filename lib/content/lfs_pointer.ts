@@ -10,13 +10,14 @@ export interface LfsPointer {
   readonly size: number;
 }
 
-const MAX_BYTES = 1024;
+/** Larger files are not pointers. */
+export const MAX_POINTER_BYTES = 1024;
 const POINTER =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\noid sha256:([0-9a-f]{64})\nsize (0|[1-9][0-9]{0,14})\n$/;
 
 /** Returns the pointer, or null if the bytes are not a pointer. */
 export function parseLfsPointer(bytes: Uint8Array): LfsPointer | null {
-  if (bytes.length > MAX_BYTES) return null;
+  if (bytes.length > MAX_POINTER_BYTES) return null;
   const [, oid, size] = POINTER.exec(textOf(bytes) ?? "") ?? [];
   return oid === undefined ? null : { oid, size: Number(size) };
 }

@@ -105,7 +105,7 @@ export class TimeLimitError extends Error {
 
 /**
  * Time limits of a piece of work in ms. `first` is for the first try, which has
- * less while memory is short. `long` is for the second, and for work that is
+ * less with little memory left. `long` is for the second, and for work that is
  * known to be long.
  */
 export const LIMIT_MS = { first: 200, long: 2_000 };

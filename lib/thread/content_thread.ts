@@ -43,21 +43,23 @@ const LONG_DELAY_MS = 5_000;
 const CROWDED_REST = 5;
 /**
  * Long work starts only while there is room for a full heap of the thread and
- * for 48 MiB of requests. It cannot be stopped as soon as memory is short.
+ * for 48 MiB of requests. It cannot be stopped as soon as memory runs out.
  */
 const MEMORY_FOR_LONG_BYTES = (MAX_HEAP_MB + 48) << 20;
 /**
- * Work can take about this much memory in a ms. A piece of a first try has as
- * many ms as there is memory left for, but never less than `SHORTEST_FIRST_MS`.
+ * Work can take about this much memory in a ms. The time limit of a first try
+ * is the memory left divided by this, from `SHORTEST_FIRST_MS` to
+ * `LIMIT_MS.first`.
  */
 const MEMORY_PER_MS_BYTES = 1 << 20;
 const SHORTEST_FIRST_MS = 50;
 const MEMORY_CHECK_MS = 100;
 const MEMORY_WAIT_MS = 10_000;
 /**
- * While memory is short, the thread forgets what it has not used for this long.
- * Work over a collection is several tasks. They fail with `service-busy` if the
- * source, or memory for files, takes longer between them.
+ * With little memory left, the thread forgets what it has not used for this
+ * long. Work over a collection is several tasks. They fail with `service-busy`
+ * if reading from the source or waiting for memory takes longer between them,
+ * again and again.
  */
 const UNUSED_MS = 60_000;
 /** Long work that has waited in vain may have the thread forget everything. */
@@ -201,7 +203,9 @@ export class ContentThread implements Compute {
             const usedMs = Math.max(0, clock.monotonicMs() - startedAtMs);
             this.isAtLongWork = false;
             if (isLong) {
-              const rest = this.waiting > 0 ? CROWDED_REST : 1;
+              // The thread's own housekeeping is not others.
+              const others = this.waiting - Number(this.#isForgetting);
+              const rest = others > 0 ? CROWDED_REST : 1;
               this.#longAfterMs = clock.monotonicMs() + rest * usedMs;
             }
             permit.release(usedMs);
@@ -245,7 +249,9 @@ export class ContentThread implements Compute {
         const nowMs = clock.monotonicMs();
         endsAtMs = Math.min(endsAtMs, nowMs + MEMORY_WAIT_MS);
         if (nowMs >= endsAtMs) {
-          if (nowMs < this.#forgetAllAfterMs) throw serviceBusy();
+          if (nowMs < this.#forgetAllAfterMs) {
+            throw serviceBusy("Cannot do the work: too little memory is left");
+          }
           this.#forgetAllAfterMs = nowMs + FORGET_ALL_EVERY_MS;
           await this.forget(0);
           continue;

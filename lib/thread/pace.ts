@@ -58,7 +58,9 @@ export function paceOf(limitMs: number): Pace {
         const { code } = error as { code?: string };
         if (code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
         const usedMs = processorMs() - startedAtMs;
-        if (isLast && usedMs < LEAST_SHARE * timeout) throw serviceBusy();
+        if (isLast && usedMs < LEAST_SHARE * timeout) {
+          throw serviceBusy("Cannot finish the work: the machine is too busy");
+        }
         throw new TimeLimitError(`The work takes longer than ${timeout} ms`);
       } finally {
         // It refers to the whole input.

@@ -118,10 +118,12 @@ export class FairQueue {
     for (const other of this.waiters) if (other.client === client) own++;
     if (this.waiters.size > maxWaiting || own > maxWaiting / 4) {
       this.waiters.delete(waiter);
-      throw serviceBusy();
+      throw serviceBusy("Cannot wait: the queue is full");
     }
     const cancelTimer = clock.setTimer(maxWaitMs, () => {
-      if (this.waiters.delete(waiter)) reject(serviceBusy());
+      if (this.waiters.delete(waiter)) {
+        reject(serviceBusy(`Cannot wait any longer than ${maxWaitMs} ms`));
+      }
     });
     try {
       return await orAborted(promise, signal);
@@ -144,11 +146,17 @@ export class FairQueue {
    */
   take(name: string, weight: number): Permit {
     const client = this.clients.memo(name);
-    if (this.isGreedy(client, weight, this.share)) throw serviceBusy();
+    if (this.isGreedy(client, weight, this.share)) {
+      throw serviceBusy("Cannot take more: the client has its share");
+    }
     return this.grant(client, weight, Math.max(this.now, client.end) + weight);
   }
 
-  private admitNext() {
+  /**
+   * Grants what fits. A queue calls it after each change. Call it from time to
+   * time for a queue with `isShort`, which may change by itself.
+   */
+  admitNext() {
     if (this.waiters.size === 0) return;
     const { share } = this;
     const capacity = this.options.capacity * share;

@@ -16,7 +16,16 @@ import type {
   ReadContext,
 } from "../../lib/collections/read_context.ts";
 import { readItem } from "../../lib/collections/read_item.ts";
-import { CollectionsError, problem, sourceFailed } from "../../lib/errors.ts";
+import type { FilesInput } from "../../lib/content/derive.ts";
+import { renderTask } from "../../lib/content/tasks.ts";
+import {
+  CollectionsError,
+  problem,
+  serviceBusy,
+  sourceFailed,
+} from "../../lib/errors.ts";
+import { type Compute, TimeLimitError } from "../../lib/thread/compute.ts";
+import type { FileRef } from "../../lib/source/source.ts";
 import type { Clock } from "../../lib/work/clock.ts";
 import { BackgroundJobs } from "../../lib/work/background_jobs.ts";
 import { FairQueue, type Permit } from "../../lib/work/fair_queue.ts";
@@ -419,6 +428,97 @@ Deno.test("listItems() reserves memory before it builds the page", async () => {
   assertEquals(source.counts.blobs, 0);
 });
 
+Deno.test("listItems() reserves memory before it reads contents", async () => {
+  const size = 200 << 10;
+  const source = new MemorySource([
+    ["posts/a.md", "a".repeat(size)],
+    ["posts/b.md", "b".repeat(size)],
+    ["posts/too-large.md", "c".repeat(size + 1)],
+  ]);
+  const limits = { maxItemBytes: size, waitMs: 8_000 };
+  const busy = source.read("a", {
+    limits,
+    reserveBytes: () => Promise.reject(serviceBusy("full")),
+  });
+  await rejects(list("includeContent=true", busy), "service-busy");
+  assertEquals(source.counts.blobs, 0);
+  const reserved: number[] = [];
+  const free = source.read("a", {
+    limits,
+    reserveBytes: (bytes) => Promise.resolve(void reserved.push(bytes)),
+  });
+  await list("includeContent=true", free);
+  // The page needs no more than what was reserved before it was read.
+  const [first = 0, second] = reserved;
+  assertEquals([reserved.length, second], [2, first]);
+  assert(first > 2 * size, `${first}`);
+});
+
+/** A source whose pointers name one object of this size. Counts its reads. */
+function sourceOfObject(
+  size: number,
+  paths: readonly string[],
+  others: readonly [string, string][] = [],
+) {
+  const oid = "a".repeat(64);
+  const pointer =
+    `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`;
+  const source = new MemorySource([
+    ...paths.map((path): [string, string] => [path, pointer]),
+    ...others,
+  ]);
+  const blobs = source.blobs.bind(source);
+  const found = { source, reads: 0 };
+  source.blobs = async (snapshot, files, context) => {
+    const isObject = ({ id }: FileRef) => id === oid;
+    const rest = files.filter((file) => !isObject(file));
+    const objects = files.filter(isObject);
+    found.reads += objects.length;
+    return new Map([
+      ...await blobs(snapshot, rest, context),
+      ...objects.map(({ id }) => [id, new Uint8Array(size).fill(97)] as const),
+    ]);
+  };
+  return found;
+}
+
+Deno.test("listItems() reserves memory before it reads Git LFS objects", async () => {
+  const size = 100 << 10;
+  const found = sourceOfObject(size, ["posts/a.bin"]);
+  const busy = found.source.read("a", {
+    reserveBytes: (bytes) =>
+      bytes > size ? Promise.reject(serviceBusy("full")) : Promise.resolve(),
+  });
+  await rejects(list("includeContent=true", busy), "service-busy");
+  assertEquals(found.reads, 0);
+  await list("includeContent=true", found.source.read("a"));
+  assertEquals(found.reads, 1);
+});
+
+Deno.test("listItems() counts Git LFS objects against its own page", async () => {
+  const codesOf = ({ body }: Awaited<ReturnType<typeof list>>) =>
+    body.items.map(({ error }) => error?.code);
+  const limits = { maxItemBytes: 10 << 20, waitMs: 8_000 };
+  // The second object does not fit, but it is the first one.
+  const twice = sourceOfObject(3 << 20, ["posts/a.bin", "posts/b.bin"]);
+  const page = await list(
+    "includeContent=true",
+    twice.source.read("a", { limits }),
+  );
+  assertEquals(codesOf(page), [undefined, undefined]);
+  // Another request's job finds the pointer.
+  const { source } = sourceOfObject(3 << 19, ["posts/b.md"], [
+    ["posts/a.txt", "a".repeat(3 << 20)],
+  ]);
+  const query = "includeHtml=true";
+  const [alone, full] = await Promise.all([
+    list(query, source.read("a", { limits })),
+    list(`${query}&includeContent=true`, source.read("b", { limits })),
+  ]);
+  assertEquals(codesOf(alone), [undefined, undefined]);
+  assertEquals(codesOf(full), [undefined, "page-too-large"]);
+});
+
 Deno.test("listItems() writes a page once more with what it needs", async () => {
   const head = `---\nt: ${"x".repeat(2_000)}\n---\n`;
   const source = new MemorySource(posts(200, () => head));
@@ -500,6 +600,75 @@ Deno.test("listItems() reserves memory before it reads over 256 KiB", async () =
     assert(source.counts.blobs > 0);
     assertEquals(fileMemory.used, 0);
   }
+});
+
+Deno.test("listItems() leaves memory to others while slow files run", async () => {
+  /** Tries of four files: how many, whether as long work, KiB reserved. */
+  const triesOf = async (kib: number, query: string) => {
+    const source = new MemorySource(
+      ["a", "b", "c", "d"].map((name) => [
+        `posts/${name}.md`,
+        "---\nn: 1\n---\n".padEnd(kib << 10, name),
+      ]),
+    );
+    const fileMemory = new FairQueue({
+      capacity: 24 << 20,
+      maxWaiting: 4,
+      maxWaitMs: 30_000,
+      clock: source.clock,
+    });
+    const tries: [files: number, isLong: boolean, usedKib: number][] = [];
+    const read = source.read("a", { fileMemory });
+    const own = read.compute.run.bind(read.compute);
+    const run: Compute["run"] = (task, input, options) => {
+      if (task.name !== renderTask.name) return own(task, input, options);
+      const { files } = input as FilesInput;
+      const { isLong = false } = options;
+      tries.push([files.length, isLong, fileMemory.used >> 10]);
+      if (!isLong) return Promise.reject(new TimeLimitError("too slow"));
+      return own(task, input, options);
+    };
+    const { body } = await list(query, { ...read, compute: { run } });
+    assert(body.items.every(({ html }) => typeof html === "string"));
+    assertEquals(fileMemory.used, 0);
+    return tries;
+  };
+  const alone = [[1, false, 0], [1, true, 0]];
+  assertEquals(await triesOf(100, "includeHtml=true"), [
+    [4, false, 400],
+    ...alone.slice(1),
+    ...alone,
+    ...alone,
+    ...alone,
+  ]);
+  // Long Markdown is not tried for a short time first.
+  const long = [1200, 300, 300, 300].map((kib) => [1, true, kib]);
+  for (
+    const query of ["includeHtml=true", "includeHtml=true&includeContent=true"]
+  ) {
+    assertEquals(await triesOf(300, query), long);
+  }
+});
+
+Deno.test("listItems() reserves memory for Git LFS objects", async () => {
+  const size = (256 << 10) + 1;
+  const { source } = sourceOfObject(size, ["posts/a.md"]);
+  const fileMemory = new FairQueue({
+    capacity: 24 << 20,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock: source.clock,
+  });
+  const reserved: number[] = [];
+  const { blobs } = source;
+  source.blobs = (snapshot, files, context) => {
+    if (files.some((file) => file.size === size)) {
+      reserved.push(fileMemory.used);
+    }
+    return blobs(snapshot, files, context);
+  };
+  await list("includeHtml=true", source.read("a", { fileMemory }));
+  assertEquals([reserved[0], fileMemory.used], [size, 0]);
 });
 
 Deno.test("listItems() sends at most 4 MiB of file bytes a page", async () => {

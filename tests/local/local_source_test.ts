@@ -124,7 +124,7 @@ Deno.test("resolve() does not repeat that the service was busy", async () => {
   await using folder = await makeSampleFolder({ "a.md": "A\n" });
   using _slow = slowScans(folder, 1_000);
   folder.compute.answer = () => {
-    throw serviceBusy();
+    throw serviceBusy("Cannot wait: full");
   };
   await folder.refuses("service-busy");
   folder.compute.answer = () => undefined;

@@ -169,6 +169,25 @@ Deno.test("long work and large things wait while memory is short", async () => {
       await render(`long ${isShort}`, true, startLong);
       assertEquals(halved, [isShort, isShort]);
     }
+
+    // What waits does not wait longer than memory is short.
+    for (
+      const queue of [
+        services.responseMemory,
+        services.fileMemory,
+        services.htmlMemory,
+      ]
+    ) {
+      memory.set(ENOUGH_FOR_ALL_BYTES + 1);
+      const held = await queue.acquire({ client: "a", weight: 20 * MIB });
+      const waiting = queue.acquire({ client: "b" });
+      memory.set(ENOUGH_BYTES);
+      assertEquals(queue.waiting, 1);
+      await services.everySecond();
+      assertEquals(queue.waiting, 0);
+      held.release();
+      (await waiting).release();
+    }
   } finally {
     await services.close();
   }

@@ -175,7 +175,9 @@ Deno.test("readBlobs() reads what may be text in queries", async () => {
 });
 
 Deno.test("readBlobs() spends no quota on batches that find no room", async () => {
-  const compute: Compute = { run: () => Promise.reject(serviceBusy()) };
+  const compute: Compute = {
+    run: () => Promise.reject(serviceBusy("Cannot wait: full")),
+  };
   const options = { ...withToken, compute };
   for (const raw of [true, false]) {
     await using reader = await openBlobs(textFiles(40), { ...options, raw });

@@ -99,7 +99,7 @@ Deno.test("SourceRetries stops a source that is not reached", async () => {
   // Two owners.
   await checkAll(unreached, "abABaba");
   await checkAll(failed, "zyxwv");
-  await checkAll(serviceBusy(), "abcdeabcde");
+  await checkAll(serviceBusy("Cannot wait: full"), "abcdeabcde");
   await checkAll(unreached, "abcd");
   for (const owner of "abcde") {
     retries.objectOutcome(`${owner}/1 tree 1`, unreached);
@@ -116,7 +116,11 @@ Deno.test("SourceRetries sends one probe after a wait", async () => {
   clock.advance(5_000);
   // A probe without a result leaves the next one to another request.
   await assertRejects(() =>
-    retries.check(other, true, () => Promise.reject(serviceBusy()))
+    retries.check(
+      other,
+      true,
+      () => Promise.reject(serviceBusy("Cannot wait: full")),
+    )
   );
   assertEquals(failure(third), null);
   const probe = Promise.withResolvers<void>();

@@ -42,7 +42,7 @@ function open(options: Partial<FairQueueOptions> = {}) {
 }
 
 function assertBusy(work: Promise<unknown>) {
-  return assertRejects(() => work, CollectionsError, "waiting already");
+  return assertRejects(() => work, CollectionsError, "Cannot wait");
 }
 
 Deno.test("FairQueue grants its capacity to clients in turn", async () => {
@@ -196,4 +196,19 @@ Deno.test("FairQueue halves its limits while its resource is short", async () =>
   assertEquals(await names(), "a1 b1 a2 c1 e1 f1");
   await release("e1");
   await Promise.all([...all, ...more]);
+});
+
+Deno.test("FairQueue looks again whether memory is short", async () => {
+  let isShort = true;
+  const { acquire, names, queue } = open({
+    capacity: 8,
+    isShort: () => isShort,
+  });
+  await acquire("a1", { weight: 4 });
+  const waiting = acquire("b1", { weight: 2 });
+  queue.admitNext();
+  assertEquals(await names(), "a1");
+  isShort = false;
+  queue.admitNext();
+  await waiting;
 });

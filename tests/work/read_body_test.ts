@@ -176,7 +176,7 @@ Deno.test("readBody() reserves the maximum for a compressed body", async () => {
 Deno.test("readBody() rejects a body that waits or is not read", async () => {
   const { clock, memory, read } = open();
   const others = await memory.first.acquire({ client: "b", weight: 24 * MIB });
-  const late = assertRejects(() => read(17), Error, "waiting already");
+  const late = assertRejects(() => read(17), Error, "Cannot wait any longer");
   const leaving = new AbortController();
   const { signal } = leaving;
   const left = assertRejects(() => read(17, { signal }), Error, "left");

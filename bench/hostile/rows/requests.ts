@@ -317,6 +317,59 @@ const SHARED_ROWS: readonly Row[] = [
     withinMs: 20_000,
   },
   {
+    // Two addresses that ask for more contents than the process may hold.
+    name: "held-contents",
+    attacker: "author",
+    folder: () =>
+      posts(many(200, (n) => `${n}${" of some words".repeat(71_000)}`), "txt"),
+    first: ({ list }) => [list({ limit: 1 })],
+    attack: async (attacker, { list }) => {
+      const hold = (host: number, extra: string) =>
+        attacker.from(host).flood({ times: 60, atOnce: 60 }, (n) =>
+          list({
+            includeContent: true,
+            limit: 4,
+            page: n % 50 + 1,
+            fields: `content,${extra}${n < 50 ? "" : ",path"}`,
+          }));
+      await Promise.all([hold(1, "name"), hold(2, "size")]);
+    },
+    withinMs: 40_000,
+  },
+  {
+    // Two addresses that hold memory for files with Markdown that is slow,
+    // while another client sorts files of over 256 KiB together.
+    name: "held-files",
+    attacker: "author",
+    folder: () => [
+      ...posts(many(60, (n) => `${n}\n\n${"*a **a ".repeat(59_800)}`)),
+      ...many(
+        100,
+        (n) =>
+          [
+            `notes/${n}.md`,
+            `---\nt: ${n}\n---\n${"some words ".repeat(400)}`,
+          ] as const,
+      ),
+    ],
+    first: ({ list }) => [list({ limit: 1 })],
+    attack: async (attacker, { list }) => {
+      for (const page of [1, 2, 3, 4, 5, 6]) {
+        void attacker.from(page % 2 + 1).sendUntilReady(
+          list({ includeHtml: true, limit: 10, page }),
+          200,
+        );
+      }
+      await attacker.wait(3_000);
+      await attacker.bystander(
+        "another client's first sort of 450 kB",
+        list({ collection: "notes", sort: "frontMatter.t", limit: 5 }),
+        { withinMs: 3_000 },
+      );
+    },
+    withinMs: 30_000,
+  },
+  {
     // Bulk reads of many clients must not keep a cold list waiting.
     name: "bulk-reads",
     attacker: "anybody",

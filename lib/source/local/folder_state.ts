@@ -140,7 +140,7 @@ export async function listFiles(
   const bytes = bytesFor(count, pathBytes);
   if (bytes > maxBytes) return null;
   if (bytes > FREE_BYTES && bytes > memoryLeft() - RESERVED_BYTES) {
-    throw serviceBusy();
+    throw serviceBusy("Cannot list the folder: too little memory is left");
   }
   const builder = new FileListBuilder({ count, pathBytes });
   const omitted = await visit((...of) => {
