@@ -223,8 +223,8 @@ export async function* workOn<Common, T>(
           }
         }
         if (memory === null || !(isSlow || isLong)) continue;
-        // Long work over many files takes minutes. Others may have the memory
-        // of those that wait. The rest is read again, few bytes at a time.
+        // Long work over many files takes minutes. The files that wait for it
+        // leave their memory to others, and are read again in small parts.
         maxBytes = FREE_BYTES;
         rest = [...left.slice(at), ...rest];
         break;

@@ -146,8 +146,9 @@ export async function describeItems(
     historyForMs = cacheForMs;
   }
   const take = await planReads(files, page, read);
-  // A job reads what it renders itself because it may outlast the request. Its
-  // HTML decides what memory the page needs.
+  // HTML comes first because the memory for the page depends on its size. The
+  // job that renders it reads the files itself because it may outlast the
+  // request.
   using _memory = needs.html ? await addHtml(files, page, take, read) : null;
   let { blobs } = page;
   if (needs.content) {

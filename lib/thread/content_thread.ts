@@ -203,7 +203,7 @@ export class ContentThread implements Compute {
             const usedMs = Math.max(0, clock.monotonicMs() - startedAtMs);
             this.isAtLongWork = false;
             if (isLong) {
-              // The thread's own housekeeping is not others.
+              // To forget is no client's work.
               const others = this.waiting - Number(this.#isForgetting);
               const rest = others > 0 ? CROWDED_REST : 1;
               this.#longAfterMs = clock.monotonicMs() + rest * usedMs;

@@ -555,6 +555,15 @@ Deno.test("readItem() reserves a file and its JSON before it reads it", async ()
   assertEquals(memoryFor(10 * size, 16 * size), 20 * size);
 });
 
+/** Memory for files as the service has it. */
+const openFileMemory = (clock: Clock) =>
+  new FairQueue({
+    capacity: 24 << 20,
+    maxWaiting: 4,
+    maxWaitMs: 30_000,
+    clock,
+  });
+
 Deno.test("listItems() reserves memory before it reads over 256 KiB", async () => {
   const half = 128 << 10;
   const text = (size: number, fill: string) =>
@@ -567,12 +576,7 @@ Deno.test("listItems() reserves memory before it reads over 256 KiB", async () =
     ["few.csv", "n\n".padEnd(2 * half, "1")],
     ["large.csv", "n\n".padEnd(2 * half + 1, "1")],
   ]);
-  const fileMemory = new FairQueue({
-    capacity: 24 << 20,
-    maxWaiting: 4,
-    maxWaitMs: 30_000,
-    clock: source.clock,
-  });
+  const fileMemory = openFileMemory(source.clock);
   const limits = { maxItemBytes: 10 << 20, waitMs: 8_000 };
   const read = source.read("a", { fileMemory, limits });
   const start = (collection: string) =>
@@ -611,12 +615,7 @@ Deno.test("listItems() leaves memory to others while slow files run", async () =
         "---\nn: 1\n---\n".padEnd(kib << 10, name),
       ]),
     );
-    const fileMemory = new FairQueue({
-      capacity: 24 << 20,
-      maxWaiting: 4,
-      maxWaitMs: 30_000,
-      clock: source.clock,
-    });
+    const fileMemory = openFileMemory(source.clock);
     const tries: [files: number, isLong: boolean, usedKib: number][] = [];
     const read = source.read("a", { fileMemory });
     const own = read.compute.run.bind(read.compute);
@@ -653,12 +652,7 @@ Deno.test("listItems() leaves memory to others while slow files run", async () =
 Deno.test("listItems() reserves memory for Git LFS objects", async () => {
   const size = (256 << 10) + 1;
   const { source } = sourceOfObject(size, ["posts/a.md"]);
-  const fileMemory = new FairQueue({
-    capacity: 24 << 20,
-    maxWaiting: 4,
-    maxWaitMs: 30_000,
-    clock: source.clock,
-  });
+  const fileMemory = openFileMemory(source.clock);
   const reserved: number[] = [];
   const { blobs } = source;
   source.blobs = (snapshot, files, context) => {

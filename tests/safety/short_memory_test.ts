@@ -170,7 +170,7 @@ Deno.test("long work and large things wait while memory is short", async () => {
       assertEquals(halved, [isShort, isShort]);
     }
 
-    // What waits does not wait longer than memory is short.
+    // What waited gets its memory once there is enough again.
     for (
       const queue of [
         services.responseMemory,

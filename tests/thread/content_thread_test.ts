@@ -131,8 +131,15 @@ Deno.test("ContentThread tries one piece of work twice", async () => {
 });
 
 Deno.test("ContentThread tries for a shorter time with little memory left", async () => {
-  const limits = [[200, 200], [199, 199], [49, 50], [-1, 50]] as const;
-  for (const [leftMib, firstMs] of limits) {
+  const limits = [
+    { leftMib: 201, firstMs: 200 },
+    { leftMib: 200, firstMs: 200 },
+    { leftMib: 199, firstMs: 199 },
+    { leftMib: 50, firstMs: 50 },
+    { leftMib: 49, firstMs: 50 },
+    { leftMib: -1, firstMs: 50 },
+  ];
+  for (const { leftMib, firstMs } of limits) {
     const waits: number[] = [];
     using opened = start(
       {

@@ -317,7 +317,8 @@ const SHARED_ROWS: readonly Row[] = [
     withinMs: 20_000,
   },
   {
-    // Two addresses that ask for more contents than the process may hold.
+    // Two addresses that ask for more contents than the process may hold, each
+    // time by a new URL.
     name: "held-contents",
     attacker: "author",
     folder: () =>
